@@ -1,0 +1,166 @@
+//! What each thread is, by where it comes from and what it does.
+//!
+//! A script can give any of its threads any name (`process.title`, `new Worker(code, { name })`), so
+//! names decide nothing here, with one exception that only takes a role away: JavaScript cannot
+//! name a thread of libuv's pool, hence a thread that named itself something else is not of it.
+
+use crate::trace::{Event, EventKind, Phase, Role, Thread, Trace};
+
+/// What a thread did, gathered in one pass.
+#[derive(Debug, Clone, Default)]
+struct Deeds {
+    /// Made something that libuv makes for an event loop and for nothing else.
+    owns_loop: bool,
+    /// Opened `/proc/meminfo`, as V8 does to size a heap.
+    sizes_heap: bool,
+    /// Acted on a file or a socket, or wrote to a descriptor (an eventfd among them).
+    works: bool,
+}
+
+/// A thread's birth as its parent saw it.
+#[derive(Debug, Clone, Copy)]
+struct Birth {
+    child: usize,
+    event: usize,
+    /// Whether the parent made nothing but this thread since the birth before.
+    follows: bool,
+}
+
+pub(crate) fn assign(trace: &mut Trace, main_pid: u32) {
+    let deeds = deeds(trace);
+    let mut roles = vec![(Role::Other, "no rule names it"); trace.threads.len()];
+    for (thread, role) in trace.threads.iter().zip(&mut roles) {
+        if thread.pid != main_pid {
+            *role = (Role::Child, "belongs to another process");
+        }
+    }
+    let births = births(trace, 0);
+    if let Some(main) = roles.first_mut() {
+        *main = (Role::Main, "first thread of the trace");
+    }
+    platform(trace, &births, &deeds, &mut roles);
+    for (index, role) in roles.iter_mut().enumerate() {
+        if role.0 == Role::Other && deeds[index].owns_loop && deeds[index].sizes_heap {
+            *role = (Role::JsWorker, "owns an event loop and sizes a heap");
+        }
+    }
+    pool(trace, &deeds, &mut roles);
+    for (thread, (role, rule)) in trace.threads.iter_mut().zip(roles) {
+        (thread.role, thread.rule) = (role, rule);
+    }
+}
+
+fn deeds(trace: &Trace) -> Vec<Deeds> {
+    let mut deeds = vec![Deeds::default(); trace.threads.len()];
+    for event in trace.events.iter().filter(|event| event.kind == EventKind::Syscall) {
+        let entry = &mut deeds[event.thread as usize];
+        match trace.name(event) {
+            name if opens_loop(name) => entry.owns_loop = true,
+            "open" | "openat" if !entry.sizes_heap => {
+                entry.sizes_heap = trace.details(event).path.as_deref() == Some("/proc/meminfo");
+                entry.works = true;
+            }
+            // Every thread may name itself, set its mask, or end; none of that is work.
+            _ if trace.names.shape(event.name).path.is_some() => entry.works = true,
+            _ if trace.names.shape(event.name).fd.is_some() => entry.works = true,
+            "socket" => entry.works = true,
+            _ => {}
+        }
+    }
+    deeds
+}
+
+/// `uv_loop_init` makes an epoll instance, a signal pipe and an eventfd; the pool's threads make none.
+fn opens_loop(name: &str) -> bool {
+    matches!(name, "epoll_create" | "epoll_create1" | "pipe2" | "eventfd2")
+}
+
+/// The threads that one thread made, in order.
+fn births(trace: &Trace, parent: u32) -> Vec<Birth> {
+    let mut births = Vec::new();
+    let mut follows = false;
+    for (index, event) in trace.events.iter().enumerate().filter(|(_, event)| event.thread == parent) {
+        if trace.names.shape(event.name).clones {
+            let made = |thread: &Thread| thread.created == u32::try_from(index).ok();
+            if let Some(child) = trace.threads.iter().position(made) {
+                births.push(Birth { child, event: index, follows });
+                follows = true;
+            }
+        } else if !sets_up_thread(trace, event) {
+            follows = false;
+        }
+    }
+    births
+}
+
+/// Calls that pthread_create(3) itself makes between one clone and the next.
+fn sets_up_thread(trace: &Trace, event: &Event) -> bool {
+    matches!(
+        trace.name(event),
+        "mmap"
+            | "mprotect"
+            | "munmap"
+            | "madvise"
+            | "brk"
+            | "rt_sigprocmask"
+            | "futex"
+            | "prlimit64"
+            | "getrlimit"
+    )
+}
+
+/// Threads that Node starts before any user code can: scheduler, V8 workers, signal inspector.
+fn platform(trace: &Trace, births: &[Birth], deeds: &[Deeds], roles: &mut [(Role, &'static str)]) {
+    let boots = |birth: &&Birth| trace.events[birth.event].phase == Phase::Boot;
+    let mut births = births.iter().filter(boots);
+    let Some(first) = births.next().filter(|birth| deeds[birth.child].owns_loop) else { return };
+    roles[first.child] = (Role::DelayedTask, "first thread made, owns an event loop");
+    let by_main = |event: &Event| event.thread == 0 && opens_loop(trace.name(event));
+    let own_loop = trace.events[first.event..].iter().position(by_main);
+    let own_loop = own_loop.map_or(usize::MAX, |ahead| first.event + ahead);
+    let mut inspector = false;
+    for birth in births {
+        if birth.event < own_loop {
+            roles[birth.child] = (Role::V8Worker, "made after the scheduler and before main's event loop");
+        } else if !inspector && !deeds[birth.child].owns_loop {
+            roles[birth.child] =
+                (Role::SignalInspector, "first thread made after main's event loop, before user code");
+            inspector = true;
+        } else {
+            return;
+        }
+    }
+}
+
+/// libuv starts its pool in one go, from whichever thread needs it first.
+fn pool(trace: &Trace, deeds: &[Deeds], roles: &mut [(Role, &'static str)]) {
+    let starts_pool = |role: Role| matches!(role, Role::Main | Role::JsWorker);
+    let mut bursts: Vec<Vec<Birth>> = Vec::new();
+    for parent in (0..roles.len()).filter(|thread| starts_pool(roles[*thread].0)) {
+        let mut open = false;
+        for birth in births(trace, u32::try_from(parent).unwrap_or(u32::MAX)) {
+            let candidate = roles[birth.child].0 == Role::Other
+                && !deeds[birth.child].owns_loop
+                && !named_otherwise(&trace.threads[birth.child]);
+            if !candidate {
+                open = false;
+            } else if let (true, true, Some(burst)) = (open, birth.follows, bursts.last_mut()) {
+                burst.push(birth);
+            } else {
+                bursts.push(vec![birth]);
+                open = true;
+            }
+        }
+    }
+    bursts.sort_by_key(|burst| burst[0].event);
+    let works = |burst: &&Vec<Birth>| burst.iter().any(|birth| deeds[birth.child].works);
+    for birth in bursts.iter().find(works).into_iter().flatten() {
+        roles[birth.child] =
+            (Role::LibuvWorker, "one of the first threads made back to back that serve files or sockets");
+    }
+}
+
+/// Whether a thread gave itself a name that libuv gives none of its pool's threads.
+fn named_otherwise(thread: &Thread) -> bool {
+    thread.comm.as_deref().is_some_and(|comm| comm != "libuv-worker")
+}
