@@ -123,8 +123,8 @@ fn main_reads_synchronously_and_the_pool_reads_asynchronously() {
 
 #[test]
 fn a_forged_name_changes_no_role() {
-    for (name, entry) in
-        [("cheat-named-worker", "/lab/main.js"), ("613-worker-named-libuv", "/lab/worker.js")]
+    for (name, entry, workers) in
+        [("cheat-named-worker", "/lab/main.js", 0), ("613-worker-named-libuv", "/lab/worker.js", 4)]
     {
         let trace = fixture(name, Some(entry));
         let forged = |thread: &&strace::Thread| {
