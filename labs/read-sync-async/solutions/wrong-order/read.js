@@ -1,0 +1,18 @@
+'use strict';
+const fs = require('node:fs');
+
+function listThreads() {
+  for (const tid of fs.readdirSync('/proc/self/task')) {
+    const name = fs.readFileSync(`/proc/self/task/${tid}/comm`, 'utf8').trim();
+    console.log(`thread ${tid}: ${name}`);
+  }
+}
+
+// fs.readFile returns at once, but the pool is made during the call.
+fs.readFile('/etc/os-release', 'utf8', (error, text) => {
+  if (error) throw error;
+  console.log('os-release:', text.split('\n')[0]);
+  listThreads();
+});
+console.log('hostname:', fs.readFileSync('/etc/hostname', 'utf8').trim());
+

@@ -1,0 +1,47 @@
+use anyhow::{Context, ensure};
+use tokio::net::TcpListener;
+
+use crate::catalogue::Catalogue;
+use crate::{config, http};
+
+/// A shorter token could be guessed.
+const MIN_TOKEN_CHARS: usize = 32;
+
+pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
+    let token_chars = config.admin_token.chars().count();
+    ensure!(
+        token_chars == 0 || token_chars >= MIN_TOKEN_CHARS,
+        "TODOKU_ADMIN_TOKEN has {token_chars} characters; use at least {MIN_TOKEN_CHARS}, or leave it empty"
+    );
+    let stop = super::stop_on_signal()?;
+    let labs = Catalogue::load(&config.labs.labs_dir)?;
+    let store = super::open_store(&config.database).await?;
+    let mut engine = None;
+    let mut working = None;
+    if config.workers > 0 {
+        let sandbox = super::open_sandbox(&config.sandbox, super::images()).await?;
+        let (worker, state) = super::worker(&store, sandbox, config.workers, config.timing, &stop);
+        engine = Some(state);
+        working = Some(tokio::spawn(worker.run()));
+    }
+    let listener = TcpListener::bind(config.listen).await.with_context(|| {
+        format!("cannot listen on {}: set TODOKU_LISTEN to a free address", config.listen)
+    })?;
+    let address = listener.local_addr()?;
+    let settings = http::Settings {
+        guests: config.guests == config::Switch::On,
+        admin_token: (token_chars > 0).then_some(config.admin_token),
+        secure_cookies: config.public_url.starts_with("https://"),
+        web_dir: config.web_dir,
+    };
+    let app = http::router(http::AppState::new(store.clone(), labs, engine, settings, stop.clone()))?;
+    println!("Todoku is served at http://{address}");
+    let served = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned()).await;
+    // Whatever ended the server, the worker gives back what it has.
+    stop.cancel();
+    if let Some(working) = working {
+        working.await?;
+    }
+    store.close().await;
+    Ok(served?)
+}

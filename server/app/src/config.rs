@@ -1,0 +1,178 @@
+//! Every setting, from flags and the environment. Nothing else reads the environment.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Lab sandboxes for Node.js, graded by what reached the operating system.
+#[derive(Debug, Parser)]
+#[command(version, about)]
+pub(crate) struct Cli {
+    #[command(flatten)]
+    pub(crate) log: Log,
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Serves the web page and the API; runs attempts too unless --workers is 0.
+    Serve(Serve),
+    /// Runs attempts, and serves nothing.
+    Work(Work),
+    /// Runs every solution of the labs in the sandbox and checks what each of them earns.
+    Verify(Verify),
+    /// Brings the database's schema up to date.
+    Migrate(Database),
+    /// Prints the OpenAPI document of the API.
+    Openapi,
+}
+
+/// How logs are written: to standard error.
+#[derive(Debug, Args)]
+pub(crate) struct Log {
+    /// What is logged: a level, or `target=level` pairs separated by commas.
+    #[arg(long, env = "TODOKU_LOG", default_value = "info", global = true)]
+    log: String,
+    /// Form of a log line.
+    #[arg(long, env = "TODOKU_LOG_FORMAT", default_value = "text", global = true)]
+    log_format: LogFormat,
+}
+
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum LogFormat {
+    Text,
+    Json,
+}
+
+impl Log {
+    pub(crate) fn init(&self) {
+        let filter = tracing_subscriber::EnvFilter::new(&self.log);
+        let logs = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        match self.log_format {
+            LogFormat::Text => logs.init(),
+            LogFormat::Json => logs.json().init(),
+        }
+    }
+}
+
+/// `todoku serve`
+#[derive(Debug, Args)]
+pub(crate) struct Serve {
+    /// Address and port to listen on.
+    #[arg(long, env = "TODOKU_LISTEN", default_value = "127.0.0.1:8080")]
+    pub(crate) listen: SocketAddr,
+    /// Folder of the built web page.
+    #[arg(long, env = "TODOKU_WEB_DIR", default_value = "web/dist")]
+    pub(crate) web_dir: PathBuf,
+    /// The address that browsers use. With https, cookies are sent over https alone.
+    #[arg(long, env = "TODOKU_PUBLIC_URL", default_value = "http://127.0.0.1:8080")]
+    pub(crate) public_url: String,
+    /// Whether a visitor without an account may try the labs.
+    #[arg(long, env = "TODOKU_GUESTS", default_value = "off")]
+    pub(crate) guests: Switch,
+    /// A bearer token that may do everything, at least 32 characters; none when empty.
+    #[arg(long, env = "TODOKU_ADMIN_TOKEN", default_value = "", hide_env_values = true)]
+    pub(crate) admin_token: String,
+    /// Attempts run at one time in this process; 0 where `todoku work` runs them.
+    #[arg(long, env = "TODOKU_WORKERS", default_value_t = 1)]
+    pub(crate) workers: usize,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) labs: Labs,
+    #[command(flatten)]
+    pub(crate) sandbox: Sandbox,
+    #[command(flatten)]
+    pub(crate) timing: Timing,
+}
+
+/// `todoku work`
+#[derive(Debug, Args)]
+pub(crate) struct Work {
+    /// Attempts run at one time.
+    #[arg(long, env = "TODOKU_WORKERS", default_value_t = 1)]
+    pub(crate) workers: usize,
+    #[command(flatten)]
+    pub(crate) database: Database,
+    #[command(flatten)]
+    pub(crate) sandbox: Sandbox,
+    #[command(flatten)]
+    pub(crate) timing: Timing,
+}
+
+/// `todoku verify`
+#[derive(Debug, Args)]
+pub(crate) struct Verify {
+    /// Labs to verify, by slug; all when none is named.
+    pub(crate) slugs: Vec<String>,
+    /// Only solutions whose name holds this text.
+    #[arg(long)]
+    pub(crate) solution: Option<String>,
+    /// How often each solution is run.
+    #[arg(long, default_value_t = 1)]
+    pub(crate) repeat: u32,
+    /// Solutions run at one time.
+    #[arg(long, default_value_t = 2)]
+    pub(crate) parallel: usize,
+    #[command(flatten)]
+    pub(crate) labs: Labs,
+    #[command(flatten)]
+    pub(crate) sandbox: Sandbox,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Database {
+    /// PostgreSQL's address, as `postgres://user@host/name`.
+    #[arg(long, env = "DATABASE_URL", hide_env_values = true)]
+    pub(crate) database_url: String,
+    /// Connections kept at most.
+    #[arg(long, env = "TODOKU_DATABASE_CONNECTIONS", default_value_t = 10)]
+    pub(crate) database_connections: u32,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Labs {
+    /// Folder of the labs.
+    #[arg(long, env = "TODOKU_LABS_DIR", default_value = "labs")]
+    pub(crate) labs_dir: PathBuf,
+}
+
+#[derive(Debug, Clone, Args)]
+pub(crate) struct Sandbox {
+    /// Address of the Docker engine; its usual socket when not given.
+    #[arg(long, env = "DOCKER_HOST")]
+    pub(crate) docker_host: Option<String>,
+    /// Folder for the pipes between sandboxes and worker: the same path for the engine and for us.
+    #[arg(long, env = "TODOKU_FIFO_DIR", default_value = "/run/todoku")]
+    pub(crate) fifo_dir: PathBuf,
+}
+
+/// Times of the worker.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Timing {
+    /// How long an attempt stays claimed without a sign of life, in seconds.
+    #[arg(long, env = "TODOKU_LEASE_SECONDS", default_value_t = 15)]
+    lease_seconds: u64,
+    /// How long running attempts may go on after a request to stop, in seconds.
+    #[arg(long, env = "TODOKU_DRAIN_SECONDS", default_value_t = 20)]
+    drain_seconds: u64,
+}
+
+impl Timing {
+    pub(crate) const fn lease(self) -> Duration {
+        Duration::from_secs(self.lease_seconds)
+    }
+
+    pub(crate) const fn drain(self) -> Duration {
+        Duration::from_secs(self.drain_seconds)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Switch {
+    On,
+    Off,
+}

@@ -1,0 +1,61 @@
+//! Runs and queries in few words.
+
+use std::path::Path;
+
+use evidence::{Evidence, QueryError, QueryLimits, Rows, RunInput};
+use serde_json::Value;
+
+pub(crate) fn fixture(name: &str) -> Vec<u8> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../strace/tests/fixtures").join(name);
+    std::fs::read(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// A fixture as a trace. The entry script is the file that the command of its first line names.
+pub(crate) fn trace(name: &str) -> strace::Trace {
+    let text = fixture(name);
+    let first = String::from_utf8_lossy(text.split(|&byte| byte == b'\n').next().unwrap()).into_owned();
+    let script = first.split(['"', ',']).find(|word| word.ends_with("js") && !word.contains("strace"));
+    let entry = script.map(|script| format!("/lab/{}", script.trim_start_matches("/lab/")));
+    strace::parse(&text, &strace::Options { entry, ..Default::default() })
+}
+
+pub(crate) fn run<'a>(label: &'a str, trace: Option<&'a strace::Trace>, stdout: &'a [u8]) -> RunInput<'a> {
+    RunInput {
+        label,
+        try_no: 1,
+        command: &[],
+        outcome: "exited",
+        exit_code: Some(0),
+        signal: None,
+        wall_ns: 80_000_000,
+        cpu_ns: Some(60_000_000),
+        max_rss_bytes: None,
+        oom: false,
+        milli_cpus: 1500,
+        trace,
+        trace_bytes: 0,
+        stdout,
+        stdout_dropped: 0,
+        stderr: b"",
+        stderr_dropped: 0,
+    }
+}
+
+pub(crate) fn build(runs: &[RunInput<'_>]) -> Evidence {
+    Evidence::build(runs, &[], &Default::default()).unwrap()
+}
+
+pub(crate) fn query(evidence: &Evidence, sql: &str) -> Result<Rows, QueryError> {
+    evidence.query(sql, &[], &QueryLimits::default())
+}
+
+/// The rows of a query, as one JSON list of lists.
+pub(crate) fn rows(evidence: &Evidence, sql: &str) -> Value {
+    let rows = query(evidence, sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
+    serde_json::to_value(rows.rows).unwrap()
+}
+
+/// The only value of a query.
+pub(crate) fn value(evidence: &Evidence, sql: &str) -> Value {
+    rows(evidence, sql)[0][0].take()
+}

@@ -1,0 +1,103 @@
+//! The first process of a sandbox's container: waits for a run, starts it, watches it end.
+//!
+//! It runs as root with four capabilities and is the reaper of the container. It is out of the
+//! learner's reach: another uid, and the kernel drops what its own namespace signals at process 1.
+//! When it leaves, the kernel kills whatever is left in the namespace (`pid_namespaces(7)`).
+
+mod cgroup;
+mod learner;
+mod supervise;
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufReader, ErrorKind, Read};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitCode, Stdio};
+
+use guest::{CONTROL, Entry, LEARNER_ID, Report, Start, WORK};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Standard input as it is attached: the start, the files, later [`guest::KILL`].
+type Host = BufReader<File>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            let told = OpenOptions::new()
+                .write(true)
+                .open(CONTROL)
+                .and_then(|mut control| Report::Failed(error.to_string()).write(&mut control));
+            if told.is_err() {
+                eprintln!("guest: {error}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> io::Result<()> {
+    let mut host = BufReader::new(File::from(io::stdin().as_fd().try_clone_to_owned()?));
+    let start = match Start::read(&mut host) {
+        // The worker let go of a container that it had not used.
+        Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
+        start => start?,
+    };
+    let mut control = OpenOptions::new().write(true).open(CONTROL)?;
+    learner::act_as(|| unpack(&mut host, start.files))??;
+    limit(&start)?;
+
+    let before = cgroup::read();
+    let child = spawn(&start)?;
+    Report::Started.write(&mut control)?;
+    let mut ended = supervise::until_end(host, child, &start)?;
+    ended.counters = cgroup::between(before, cgroup::read());
+    Report::Ended(ended).write(&mut control)
+}
+
+/// Lays the files into the work folder, which nobody has touched yet. Runs as the learner, so the
+/// files are theirs and no path can reach what they may not write.
+fn unpack(host: &mut Host, files: u32) -> io::Result<()> {
+    let work = std::path::Path::new(WORK);
+    for _ in 0..files {
+        let entry = Entry::read(host)?;
+        let named =
+            |error: io::Error| io::Error::new(error.kind(), format!("file {:?}: {error}", entry.path));
+        let path = work.join(&entry.path);
+        if let Some(parent) = path.parent() {
+            std::fs::create_dir_all(parent).map_err(named)?;
+        }
+        let mut file = OpenOptions::new().write(true).create_new(true).open(&path).map_err(named)?;
+        let copied = io::copy(&mut host.by_ref().take(entry.len), &mut file).map_err(named)?;
+        if copied < entry.len {
+            return Err(named(ErrorKind::UnexpectedEof.into()));
+        }
+        rustix::fs::fchmod(&file, (entry.mode & 0o777).into())?;
+    }
+    Ok(())
+}
+
+/// Limits that a process hands to its children: set here, kept by strace and the tracee.
+fn limit(start: &Start) -> io::Result<()> {
+    let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
+    let files = Some(start.open_files.min(most));
+    setrlimit(Resource::Nofile, Rlimit { current: files, maximum: files })?;
+    setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
+    Ok(())
+}
+
+fn spawn(start: &Start) -> io::Result<Child> {
+    let (program, args) = start.argv.split_first().ok_or(ErrorKind::InvalidInput)?;
+    let mut command = Command::new(program);
+    command
+        .args(args)
+        .env_clear()
+        .envs(start.env.iter().map(|(name, value)| (name, value)))
+        .current_dir(WORK)
+        .stdin(Stdio::null());
+    if start.as_learner {
+        // Also drops the supplementary groups.
+        command.uid(LEARNER_ID).gid(LEARNER_ID);
+    }
+    command.spawn().map_err(|error| io::Error::new(error.kind(), format!("cannot start {program}: {error}")))
+}

@@ -1,0 +1,68 @@
+//! From what a sandbox brought back to evidence: with [`grade`](crate::grade), all that a regrade needs.
+
+use std::collections::BTreeMap;
+
+use evidence::{Answer, BuildError, Evidence, RunInput, Stage};
+use strace::Trace;
+
+use crate::lab::{Answers, Lab};
+use crate::run::{Run, Tracer};
+
+/// Where the files of an attempt lie in the sandbox. Traces name the entry by this path.
+pub const WORK_FOLDER: &str = "/lab";
+
+impl Lab {
+    /// The evidence of an attempt.
+    ///
+    /// # Errors
+    /// When a run is there twice, an answer is too long for a cell (validation refuses such), or
+    /// memory is short: never because of what a trace says.
+    pub fn gather(&self, runs: &[Run], before: &Answers, after: &Answers) -> Result<Evidence, BuildError> {
+        let options = strace::Options {
+            entry: Some(format!("{WORK_FOLDER}/{}", self.entry)),
+            ..strace::Options::default()
+        };
+        let traces: Vec<Option<Trace>> = runs
+            .iter()
+            .map(|run| (run.tracer == Tracer::Trace).then(|| strace::parse(&run.trace.bytes, &options)))
+            .collect();
+        let inputs: Vec<_> =
+            runs.iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
+        let answers: Vec<_> = [(Stage::Before, before), (Stage::After, after)]
+            .into_iter()
+            .flat_map(|(stage, answers)| answers.iter().map(move |answer| (stage, answer)))
+            .map(|(stage, (id, value))| Answer { id: id.clone(), stage, value: value.clone() })
+            .collect();
+        Evidence::build(&inputs, &answers, &BTreeMap::new())
+    }
+}
+
+fn input<'a>(run: &'a Run, trace: Option<&'a Trace>) -> RunInput<'a> {
+    RunInput {
+        label: &run.label,
+        try_no: run.try_no,
+        command: &run.command,
+        outcome: run.outcome.as_str(),
+        exit_code: run.exit_code,
+        signal: run.signal.as_deref(),
+        wall_ns: nanoseconds(run.usage.wall),
+        cpu_ns: run.usage.cpu.map(nanoseconds),
+        max_rss_bytes: run.usage.max_memory.map(|bytes| saturated(bytes.0)),
+        oom: run.usage.oom,
+        milli_cpus: run.milli_cpus,
+        trace,
+        trace_bytes: run.trace.bytes.len() as u64 + run.trace.dropped,
+        stdout: &run.stdout.bytes,
+        stdout_dropped: run.stdout.dropped,
+        stderr: &run.stderr.bytes,
+        stderr_dropped: run.stderr.dropped,
+    }
+}
+
+fn nanoseconds(duration: std::time::Duration) -> i64 {
+    saturated(duration.as_nanos())
+}
+
+fn saturated(number: impl TryInto<i64>) -> i64 {
+    number.try_into().unwrap_or(i64::MAX)
+}

@@ -1,0 +1,8 @@
+//! The room from outside: folders in, labs and grades out.
+#![allow(clippy::unwrap_used)]
+
+mod grading;
+mod loading;
+mod read_sync_async;
+mod submissions;
+mod support;

@@ -1,0 +1,31 @@
+//! What the sandbox needs to be told.
+
+use std::path::PathBuf;
+
+/// Where the engine is and how to use it.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Address of the engine, `unix:///path`; `None` for the usual socket.
+    pub docker_host: Option<String>,
+    /// Folder for the runs' FIFOs; made when missing, for root alone. The engine must see it under
+    /// the same path, since it mounts the FIFOs from here.
+    pub fifo_dir: PathBuf,
+    /// Images that [`crate::Sandbox::check`] asks for: folders of `lab-images/`.
+    pub images: Vec<String>,
+    /// The engine's runtime (`runc`, `runsc`); `None` for the engine's default.
+    pub runtime: Option<String>,
+    /// Containers created and started at one time.
+    pub concurrent_starts: usize,
+}
+
+impl Default for Config {
+    fn default() -> Self {
+        Self {
+            docker_host: None,
+            fifo_dir: PathBuf::from("/run/todoku"),
+            images: vec!["node24".to_owned()],
+            runtime: None,
+            concurrent_starts: 3,
+        }
+    }
+}

@@ -1,0 +1,329 @@
+//! One run, from its files to what came of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bollard::container::LogOutput;
+use futures_util::StreamExt;
+use guest::{Entry, LEARNER, Report, Start, WORK, path_fault};
+use lab::{Outcome, Run, RunSpec, Tracer, Usage};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::time::{Instant, sleep_until, timeout};
+use tokio_util::sync::CancellationToken;
+
+use crate::capture::Capture;
+use crate::outcome::Facts;
+use crate::parked::Parked;
+use crate::scan::Scan;
+use crate::{Error, Sandbox, strace_argv};
+
+/// What processes left behind by the main tracee get before they are killed.
+const GRACE: Duration = Duration::from_millis(300);
+/// What the guest gets to end a run by itself, past its limit or our request.
+const ORDERLY_END: Duration = Duration::from_secs(8);
+/// What the guest gets to take the start and the files.
+const HAND_OVER: Duration = Duration::from_secs(20);
+/// What the last output gets to arrive once the container has ended.
+const LAST_OUTPUT: Duration = Duration::from_secs(3);
+/// How long a container may be left to itself over the wall limit before anyone may remove it.
+const EXPIRY_MARGIN: Duration = Duration::from_secs(120);
+
+/// What to run.
+pub struct RunRequest<'a> {
+    /// How: image, entry, limits.
+    pub spec: &'a RunSpec,
+    /// The work folder's content by relative path.
+    pub files: &'a BTreeMap<String, Vec<u8>>,
+    /// Ends the run early: [`Sandbox::run`] answers [`Error::Cancelled`].
+    pub cancel: CancellationToken,
+}
+
+impl Sandbox {
+    /// Runs a program in a container of its own, which is gone (or in the lane of removals) when
+    /// this returns or its future is dropped.
+    pub async fn run(&self, request: RunRequest<'_>) -> Result<Run, Error> {
+        let RunRequest { spec, files, cancel } = request;
+        let command = command(spec);
+        let start = start(spec, files, &command)?;
+        let lifetime = spec.limits.wall + EXPIRY_MARGIN;
+        let whole = async {
+            let parked = self.park(&spec.image, &spec.limits, lifetime).await?;
+            let mut live = Live::new(parked, spec);
+            live.hand_over(&start, files).await?;
+            live.watch(spec.limits.wall).await?;
+            live.last_output().await;
+            if live.facts.ended.is_none() {
+                live.facts.engine_oom = self.inner.engine.was_oom_killed(live.parked.guard.name()).await?;
+            }
+            live.into_run(spec, command)
+        };
+        tokio::select! {
+            run = whole => run,
+            () = cancel.cancelled() => Err(Error::Cancelled),
+        }
+    }
+}
+
+/// The tracee's command line. The entry is an absolute path, or its name could be taken for an option.
+fn command(spec: &RunSpec) -> Vec<String> {
+    let fixed = ["node", "--require", "/opt/todoku/preload.cjs"].map(String::from);
+    let entry = format!("{WORK}/{}", spec.entry);
+    fixed.into_iter().chain([entry]).chain(spec.args.iter().cloned()).collect()
+}
+
+fn start(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>, command: &[String]) -> Result<Start, Error> {
+    for path in files.keys().chain([&spec.entry]) {
+        if let Some(fault) = path_fault(path) {
+            return Err(Error::Refused(format!("file {path:?}: {fault}")));
+        }
+    }
+    if let Some((name, _)) = spec
+        .env
+        .iter()
+        .find(|(name, value)| name.is_empty() || name.contains(['=', '\0']) || value.contains('\0'))
+    {
+        return Err(Error::Refused(format!("variable {name:?}: no '=' or NUL in a name, no NUL in a value")));
+    }
+    let path = ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
+    let own = [path.clone(), ("HOME".to_owned(), WORK.to_owned()), ("LANG".to_owned(), "C.UTF-8".to_owned())];
+    let mut tracee: BTreeMap<_, _> = own.into();
+    tracee.extend(spec.env.clone());
+    let tracee: Vec<(String, String)> = tracee.into_iter().collect();
+    let (argv, env) = match spec.tracer {
+        Tracer::None => (command.to_vec(), tracee),
+        Tracer::Trace => (
+            strace_argv(guest::TRACE, LEARNER, &["LC_ALL"], &tracee, command),
+            // LC_ALL keeps strace's own words in English whatever the image's language.
+            vec![path, ("LC_ALL".to_owned(), "C".to_owned())],
+        ),
+    };
+    Ok(Start {
+        argv,
+        env,
+        as_learner: spec.tracer == Tracer::None,
+        open_files: u64::from(spec.limits.open_files),
+        wall: spec.limits.wall,
+        grace: GRACE,
+        files: u32::try_from(files.len()).unwrap_or(u32::MAX),
+    })
+}
+
+/// A run under way.
+struct Live {
+    parked: Parked,
+    stdout: Capture,
+    stderr: Capture,
+    trace: Capture,
+    scan: Scan,
+    control: Vec<u8>,
+    output_open: bool,
+    facts: Facts,
+}
+
+impl Live {
+    fn new(parked: Parked, spec: &RunSpec) -> Self {
+        Self {
+            parked,
+            stdout: Capture::new(spec.limits.output),
+            stderr: Capture::new(spec.limits.output),
+            trace: Capture::new(spec.limits.trace),
+            scan: Scan::default(),
+            control: Vec::new(),
+            output_open: true,
+            facts: Facts { traced: spec.tracer == Tracer::Trace, ..Facts::default() },
+        }
+    }
+
+    async fn hand_over(&mut self, start: &Start, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
+        let unwritable = |error: std::io::Error| Error::Refused(error.to_string());
+        let mut bytes = Vec::new();
+        start.write(&mut bytes).map_err(unwritable)?;
+        for (path, content) in files {
+            let entry = Entry { path: path.clone(), mode: 0o644, len: content.len() as u64 };
+            entry.write(&mut bytes).map_err(unwritable)?;
+            bytes.extend_from_slice(content);
+        }
+        let write = async {
+            self.parked.input.write_all(&bytes).await?;
+            self.parked.input.flush().await
+        };
+        match timeout(HAND_OVER, write).await {
+            // A guest that could not go on has said why on its FIFO: read it there.
+            Ok(_) => Ok(()),
+            Err(_) => Err(Error::Timeout { doing: "hand the files over", after: HAND_OVER }),
+        }
+    }
+
+    /// Reads everything that comes until the guest reports the end, and asks for the end when a cap
+    /// is passed. The guest keeps the wall limit itself; this side has a deadline behind it.
+    async fn watch(&mut self, wall: Duration) -> Result<(), Error> {
+        let mut deadline = Instant::now() + HAND_OVER + wall + ORDERLY_END;
+        let mut grace: Option<Instant> = None;
+        let mut buffer = vec![0; 64 * 1024];
+        let mut reports = [0; 512];
+        while self.facts.ended.is_none() && self.output_open {
+            let survivors_until = grace.unwrap_or(deadline);
+            let mut end = false;
+            tokio::select! {
+                read = self.parked.trace.read(&mut buffer) => {
+                    let count = read.map_err(lost)?;
+                    end = self.take_trace(&buffer[..count]);
+                    if self.scan.main_end().is_some() && grace.is_none() {
+                        grace = Some(Instant::now() + GRACE);
+                    }
+                }
+                read = self.parked.control.read(&mut reports) => {
+                    let count = read.map_err(lost)?;
+                    self.take_reports(&reports[..count])?;
+                }
+                output = self.parked.output.next(), if self.output_open => end = self.take_output(output),
+                () = sleep_until(survivors_until), if grace.is_some() => {
+                    // The main tracee has ended; strace would wait for what it left behind for ever.
+                    grace = None;
+                    end = true;
+                }
+                () = sleep_until(deadline) => {
+                    return Err(Error::Timeout { doing: "hear the run's end", after: wall + ORDERLY_END });
+                }
+            }
+            if end {
+                deadline = deadline.min(Instant::now() + ORDERLY_END);
+                self.ask_for_end().await;
+            }
+        }
+        self.drain_fifos()
+    }
+
+    async fn ask_for_end(&mut self) {
+        let ask = async {
+            self.parked.input.write_all(&[guest::KILL]).await?;
+            self.parked.input.flush().await
+        };
+        // Where it does not arrive the container is gone already, or the deadline strikes.
+        if !matches!(timeout(Duration::from_secs(1), ask).await, Ok(Ok(()))) {
+            tracing::debug!(
+                container = self.parked.guard.name(),
+                "the guest did not take the request to end"
+            );
+        }
+    }
+
+    /// Returns whether the run must end now.
+    fn strike(&mut self, outcome: Outcome) -> bool {
+        let first = self.facts.told.is_none();
+        self.facts.told.get_or_insert(outcome);
+        first
+    }
+
+    fn take_trace(&mut self, bytes: &[u8]) -> bool {
+        self.scan.push(bytes);
+        self.trace.push(bytes) && self.strike(Outcome::TraceLimit)
+    }
+
+    fn take_output(&mut self, output: Option<Result<LogOutput, bollard::errors::Error>>) -> bool {
+        let over = match output {
+            Some(Ok(LogOutput::StdOut { message } | LogOutput::Console { message })) => {
+                self.stdout.push(&message)
+            }
+            Some(Ok(LogOutput::StdErr { message })) => self.stderr.push(&message),
+            Some(Ok(LogOutput::StdIn { .. })) => false,
+            Some(Err(_)) | None => {
+                self.output_open = false;
+                false
+            }
+        };
+        over && self.strike(Outcome::OutputLimit)
+    }
+
+    fn take_reports(&mut self, bytes: &[u8]) -> Result<(), Error> {
+        self.control.extend_from_slice(bytes);
+        loop {
+            let mut rest = self.control.as_slice();
+            match Report::read(&mut rest) {
+                Ok(Report::Started) => {}
+                Ok(Report::Ended(ended)) => self.facts.ended = Some(ended),
+                Ok(Report::Failed(why)) => return Err(Error::Guest(why)),
+                // The rest of the frame is on its way.
+                Err(error) if error.kind() == std::io::ErrorKind::UnexpectedEof => return Ok(()),
+                Err(error) => return Err(Error::Guest(format!("an unreadable report: {error}"))),
+            }
+            let read = self.control.len() - rest.len();
+            self.control.drain(..read);
+        }
+    }
+
+    /// What is left in the FIFOs when their writers are gone.
+    fn drain_fifos(&mut self) -> Result<(), Error> {
+        let mut buffer = vec![0; 64 * 1024];
+        while let Some(count) = waiting(self.parked.control.try_read(&mut buffer))? {
+            self.take_reports(&buffer[..count])?;
+        }
+        while let Some(count) = waiting(self.parked.trace.try_read(&mut buffer))? {
+            let _over = self.take_trace(&buffer[..count]);
+        }
+        Ok(())
+    }
+
+    /// Output that is still on its way through the engine; it ends with the container.
+    async fn last_output(&mut self) {
+        let until = Instant::now() + LAST_OUTPUT;
+        while self.output_open {
+            tokio::select! {
+                output = self.parked.output.next() => { let _over = self.take_output(output); }
+                () = sleep_until(until) => {
+                    tracing::warn!(container = self.parked.guard.name(), "the output has no end");
+                    return;
+                }
+            }
+        }
+    }
+
+    fn into_run(mut self, spec: &RunSpec, command: Vec<String>) -> Result<Run, Error> {
+        self.facts.main_end = self.scan.main_end().cloned();
+        self.facts.disk_full = self.scan.disk_full();
+        if self.facts.ended.is_none() && !self.facts.oom() {
+            return Err(Error::Guest("its first process ended without a report".to_owned()));
+        }
+        if self.facts.traced && !self.scan.started() && !self.facts.oom() {
+            let said = String::from_utf8_lossy(self.stderr.bytes()).into_owned();
+            return Err(Error::Guest(format!("strace started nothing: {}", said.trim_end())));
+        }
+        let verdict = self.facts.verdict();
+        let counters = self.facts.counters();
+        let by_guest = self.facts.ended.map(|ended| ended.wall);
+        let usage = Usage {
+            wall: self.scan.wall().or(by_guest).unwrap_or(spec.limits.wall),
+            cpu: counters.cpu_ns.map(Duration::from_nanos),
+            max_memory: counters.max_memory.map(lab::Bytes),
+            oom: self.facts.oom(),
+        };
+        Ok(Run {
+            label: spec.label.clone(),
+            try_no: 1,
+            command,
+            outcome: verdict.outcome,
+            exit_code: verdict.exit_code,
+            signal: verdict.signal,
+            stdout: self.stdout.into_captured(),
+            stderr: self.stderr.into_captured(),
+            usage,
+            milli_cpus: spec.limits.milli_cpus,
+            tracer: spec.tracer,
+            trace: self.trace.into_captured(),
+        })
+    }
+}
+
+/// `None` when nothing waits in the FIFO.
+fn waiting(read: std::io::Result<usize>) -> Result<Option<usize>, Error> {
+    match read {
+        Ok(0) => Ok(None),
+        Ok(count) => Ok(Some(count)),
+        Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(None),
+        Err(error) => Err(lost(error)),
+    }
+}
+
+fn lost(error: std::io::Error) -> Error {
+    Error::Guest(format!("its FIFO cannot be read: {error}"))
+}
