@@ -90,7 +90,7 @@ CREATE INDEX attempts_user ON attempts (user_id, id);
 
 CREATE INDEX attempts_lab ON attempts (lab_digest);
 
--- A run is one execution in one container: ground state, from which trace, evidence and grade can be computed again. All
+-- A run is one execution: ground state, from which trace, evidence and grade can be computed again. All
 -- runs of an attempt are written at once, with its first grade.
 
 CREATE TABLE runs (

@@ -21,6 +21,8 @@ pub(crate) enum Fault {
     Depth,
     /// More than [`COPIES`] copies.
     Copies,
+    /// Named queries that seem to use each other.
+    Circle,
 }
 
 #[derive(Debug)]
@@ -55,7 +57,7 @@ pub(crate) fn check(sql: &str) -> Result<(), Fault> {
             Kind::Sign(_) | Kind::Word | Kind::Quoted => {}
         }
     }
-    if copies(tokens) > COPIES { Err(Fault::Copies) } else { Ok(()) }
+    if copies(tokens)? > COPIES { Err(Fault::Copies) } else { Ok(()) }
 }
 
 /// <https://sqlite.org/lang_keywords.html> for the quotes; comments and spaces are no tokens.
@@ -131,48 +133,74 @@ struct Named {
     body: std::ops::Range<usize>,
 }
 
-/// How many copies of named queries SQLite makes, at most: every token that spells a name counts as
-/// one use of it, and each use has a copy of all that the query itself uses.
-fn copies(tokens: &[Token<'_>]) -> u64 {
+/// Counts the copies of named queries that SQLite makes, at most: every token that may be a use of a
+/// name is one, and each use has a copy of all that the query itself uses.
+struct Copies<'t> {
+    tokens: &'t [Token<'t>],
+    named: Vec<Named>,
+    by_name: HashMap<String, Vec<usize>>,
+    known: Vec<Known>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Known {
+    No,
+    /// Being counted: whoever meets it now is a part of it.
+    Begun,
+    Copies(u64),
+}
+
+/// Copies of named queries in all.
+fn copies(tokens: &[Token<'_>]) -> Result<u64, Fault> {
     let named = named(tokens);
     let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
     for (index, query) in named.iter().enumerate() {
         by_name.entry(query.name.clone()).or_default().push(index);
     }
-    let mut known = vec![None; named.len()];
-    (0..named.len())
-        .map(|index| weight(index, &named, &by_name, tokens, &mut known, 0))
-        .fold(0, u64::saturating_add)
+    let known = vec![Known::No; named.len()];
+    let mut count = Copies { tokens, named, by_name, known };
+    (0..count.named.len()).try_fold(0, |total: u64, index| Ok(total.saturating_add(count.of(index, 0)?)))
 }
 
-/// Copies that one use of a named query makes. `known` holds those counted, and 1 for those being
-/// counted: a query that leads to itself is recursive (no copy) or an error.
-fn weight(
-    index: usize,
-    named: &[Named],
-    by_name: &HashMap<String, Vec<usize>>,
-    tokens: &[Token<'_>],
-    known: &mut Vec<Option<u64>>,
-    depth: usize,
-) -> u64 {
-    if let Some(weight) = known[index] {
-        return weight;
-    }
-    if depth > DEPTH {
-        return u64::MAX;
-    }
-    known[index] = Some(1);
-    let mut total = 1_u64;
-    for token in &tokens[named[index].body.clone()] {
-        if matches!(token.kind, Kind::Sign(_)) {
-            continue;
+impl Copies<'_> {
+    /// Copies that one use of a named query makes.
+    fn of(&mut self, index: usize, depth: usize) -> Result<u64, Fault> {
+        match self.known[index] {
+            Known::Copies(copies) => return Ok(copies),
+            Known::Begun => return Err(Fault::Circle),
+            Known::No if depth > DEPTH => return Err(Fault::Copies),
+            Known::No => self.known[index] = Known::Begun,
         }
-        for &used in by_name.get(&token.text.to_ascii_lowercase()).into_iter().flatten() {
-            total = total.saturating_add(weight(used, named, by_name, tokens, known, depth + 1));
+        let mut total = 1_u64;
+        for at in self.named[index].body.clone().filter(|&at| may_use(self.tokens, at)) {
+            let uses = self.by_name.get(&self.tokens[at].text.to_ascii_lowercase()).cloned();
+            for used in uses.into_iter().flatten() {
+                // A query that names itself is recursive, which copies nothing.
+                let copies = if used == index { 1 } else { self.of(used, depth + 1)? };
+                total = total.saturating_add(copies);
+            }
         }
+        self.known[index] = Known::Copies(total);
+        Ok(total)
     }
-    known[index] = Some(total);
-    total
+}
+
+/// Whether a token may use a named query. Not what belongs to a name with a dot, not a name being given
+/// by `as`, not a function's name.
+fn may_use(tokens: &[Token<'_>], at: usize) -> bool {
+    let sign = |at: Option<usize>| match at.and_then(|at| tokens.get(at)).map(|token| token.kind) {
+        Some(Kind::Sign(sign)) => sign,
+        _ => b' ',
+    };
+    let given = at.checked_sub(1).is_some_and(|at| is_as(&tokens[at]));
+    !matches!(tokens[at].kind, Kind::Sign(_))
+        && !given
+        && sign(at.checked_sub(1)) != b'.'
+        && !matches!(sign(Some(at + 1)), b'.' | b'(')
+}
+
+fn is_as(token: &Token<'_>) -> bool {
+    token.kind == Kind::Word && token.text.eq_ignore_ascii_case("as")
 }
 
 fn named(tokens: &[Token<'_>]) -> Vec<Named> {
@@ -260,9 +288,23 @@ mod tests {
             ),
             ("with \"a\"\"b\" as (select 1), c as (select * from [a\"b]) select 1", 1 + 2),
             ("with recursive c(x) as (select 1 union all select x + 1 from c) select * from c", 2),
-            ("with a as (select * from b), b as (select * from a) select 1", 3 + 2),
+            // Columns may have a query's name where it is plain that they are columns.
+            ("with a as (select 1 as b), b as (select max(a.b) as a, a(1) from a) select 1", 1 + 2),
         ] {
-            assert_eq!(copies(&tokens(sql)), expected, "{sql}");
+            assert_eq!(copies(&tokens(sql)), Ok(expected), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_circle_is_no_way_around_the_count() {
+        for sql in [
+            "with a as (select * from b), b as (select * from a) select 1",
+            // The same name within itself: each is another query.
+            "with t as (with t as (select 1) select * from t, t) select * from t, t",
+            // A column named like a later query.
+            "with a as (select b from events order by 1, b), b as (select * from a, a, a) select 1",
+        ] {
+            assert_eq!(copies(&tokens(sql)), Err(Fault::Circle), "{sql}");
         }
     }
 

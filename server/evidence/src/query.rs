@@ -277,6 +277,9 @@ impl Evidence {
     }
 }
 
+const CIRCLE: &str = "queries named in WITH use each other in a circle, or share a name with each other or with a \
+                      column: give each a name of its own";
+
 /// What can be said before SQLite sees the text.
 fn check_text(sql: &str) -> Result<(), QueryError> {
     if sql.len() > SQL_BYTES {
@@ -290,6 +293,7 @@ fn check_text(sql: &str) -> Result<(), QueryError> {
     lex::check(sql).map_err(|fault| match fault {
         Fault::SecondStatement(offset) => QueryError::ManyStatements { at: Position::of(sql, offset) },
         Fault::Depth => QueryError::Limit(Bound::Depth(lex::DEPTH)),
+        Fault::Circle => QueryError::Sql { message: CIRCLE.to_owned(), at: None },
         Fault::Copies => QueryError::Limit(Bound::Copies(lex::COPIES)),
     })
 }

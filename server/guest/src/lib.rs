@@ -33,7 +33,7 @@ pub const KILL: u8 = b'K';
 
 /// Longest text (one path, argument or variable) in a header.
 const MAX_TEXT: u32 = 64 * 1024;
-/// Most texts in one list, and most files.
+/// Most texts in one list.
 const MAX_ITEMS: u32 = 4096;
 
 fn write_u32(out: &mut impl Write, n: u32) -> io::Result<()> {

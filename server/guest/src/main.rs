@@ -11,10 +11,12 @@ mod supervise;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
 use guest::{CONTROL, Entry, LEARNER_ID, Report, Start, WORK};
+use rustix::fs::OFlags;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Standard input as it is attached: the start, the files, later [`guest::KILL`].
@@ -24,16 +26,19 @@ fn main() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            let told = OpenOptions::new()
-                .write(true)
-                .open(CONTROL)
-                .and_then(|mut control| Report::Failed(error.to_string()).write(&mut control));
+            let told = control().and_then(|mut file| Report::Failed(error.to_string()).write(&mut file));
             if told.is_err() {
                 eprintln!("guest: {error}");
             }
             ExitCode::FAILURE
         }
     }
+}
+
+/// Opened without waiting: where nobody reads, the worker is gone, and waiting for it would keep
+/// the container for ever (`fifo(7)`).
+fn control() -> io::Result<File> {
+    OpenOptions::new().write(true).custom_flags(OFlags::NONBLOCK.bits().cast_signed()).open(CONTROL)
 }
 
 fn run() -> io::Result<()> {
@@ -43,7 +48,7 @@ fn run() -> io::Result<()> {
         Err(error) if error.kind() == ErrorKind::UnexpectedEof => return Ok(()),
         start => start?,
     };
-    let mut control = OpenOptions::new().write(true).open(CONTROL)?;
+    let mut control = control()?;
     learner::act_as(|| unpack(&mut host, start.files))??;
     limit(&start)?;
 

@@ -84,7 +84,7 @@ impl Start {
             open_files: read_u64(from)?,
             wall: read_duration(from)?,
             grace: read_duration(from)?,
-            files: read_count(from)?,
+            files: read_u32(from)?,
         })
     }
 }

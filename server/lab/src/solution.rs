@@ -6,6 +6,7 @@ use std::path::Path;
 
 use evidence::Evidence;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use crate::check::query;
@@ -127,40 +128,52 @@ impl Expected {
 pub fn load_solutions(dir: &Path, lab: &Lab) -> Result<Vec<Solution>, LoadErrors> {
     let mut faults = Faults::default();
     let root = dir.join(SOLUTIONS);
-    let mut solutions: Vec<_> = folders(&root, &mut faults)
-        .into_iter()
-        .map(|(name, path)| read(name, &path, lab, &mut faults))
-        .collect();
-    solutions.sort_by_key(|solution| solution.name != REFERENCE);
-    if solutions.first().is_none_or(|first| first.name != REFERENCE) {
+    let folders = folders(&root, &mut faults);
+    if !folders.contains_key(REFERENCE) {
         let hint = "the solution that earns every point";
         faults.add(&root.join(REFERENCE), None, "is missing", hint);
     }
-    let failed: BTreeSet<_> = solutions.iter().flat_map(|s| &s.expected.fails).collect();
-    for check in lab.checks.iter().filter(|check| !failed.contains(&check.id)) {
-        let message = format!("no solution fails the check \"{}\"", check.id);
-        faults.add(&root, None, message, "a check is proven by a known-bad that it stops");
+    let count = folders.len();
+    let mut solutions: Vec<_> =
+        folders.into_iter().filter_map(|(name, path)| read(name, &path, lab, &mut faults)).collect();
+    solutions.sort_by_key(|solution| solution.name != REFERENCE);
+    // What fails which check is known only where each of them could be read.
+    if solutions.len() == count {
+        lint_proof(&root, lab, &solutions, &mut faults);
     }
     faults.or(Some(solutions))
 }
 
-fn read(name: String, path: &Path, lab: &Lab, faults: &mut Faults) -> Solution {
+fn lint_proof(root: &Path, lab: &Lab, solutions: &[Solution], faults: &mut Faults) {
+    let failed: BTreeSet<_> = solutions.iter().flat_map(|s| &s.expected.fails).collect();
+    for check in lab.checks.iter().filter(|check| !failed.contains(&check.id)) {
+        let message = format!("no solution fails the check \"{}\"", check.id);
+        faults.add(root, None, message, "a check is proven by a known-bad that it stops");
+    }
+}
+
+/// A solution; `None` where one of its TOML files cannot be read.
+fn read(name: String, path: &Path, lab: &Lab, faults: &mut Faults) -> Option<Solution> {
     let mut folder = Folder::read(path, None, faults);
-    let answers: AnswersFile = read_toml(&mut folder, "answers.toml", faults).unwrap_or_default();
+    let answers: Option<AnswersFile> = read_toml(&mut folder, "answers.toml", faults);
     let stated = folder.files.contains_key("expect.toml");
-    let expected: Expected = read_toml(&mut folder, "expect.toml", faults).unwrap_or_default();
+    let expected: Option<Expected> = read_toml(&mut folder, "expect.toml", faults);
+    let (answers, expected) = (answers?, expected?);
     let solution =
         Solution { name, files: folder.files, before: answers.before, after: answers.after, expected };
     lint(&solution, stated, path, lab, faults);
-    solution
+    Some(solution)
 }
 
-fn read_toml<T: serde::de::DeserializeOwned>(
+/// Removes and reads a file: the default where there is none, `None` once its faults are noted.
+fn read_toml<T: Default + DeserializeOwned>(
     folder: &mut Folder,
     name: &str,
     faults: &mut Faults,
 ) -> Option<T> {
-    let text = folder.files.remove(name)?;
+    let Some(text) = folder.files.remove(name) else {
+        return Some(T::default());
+    };
     let path = folder.path.join(name);
     let document = Document::parse(&path, &text, faults)?;
     Some(document.rest(faults)?.value)

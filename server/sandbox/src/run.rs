@@ -24,7 +24,7 @@ const ORDERLY_END: Duration = Duration::from_secs(8);
 /// What the guest gets to take the start and the files.
 const HAND_OVER: Duration = Duration::from_secs(20);
 /// What the last output gets to arrive once the container has ended.
-const LAST_OUTPUT: Duration = Duration::from_secs(3);
+const LAST_OUTPUT: Duration = Duration::from_secs(10);
 /// How long a container may be left to itself over the wall limit before anyone may remove it.
 const EXPIRY_MARGIN: Duration = Duration::from_secs(120);
 
@@ -51,7 +51,7 @@ impl Sandbox {
             let mut live = Live::new(parked, spec);
             live.hand_over(&start, files).await?;
             live.watch(spec.limits.wall).await?;
-            live.last_output().await;
+            live.last_output().await?;
             if live.facts.ended.is_none() {
                 live.facts.engine_oom = self.inner.engine.was_oom_killed(live.parked.guard.name()).await?;
             }
@@ -72,11 +72,7 @@ fn command(spec: &RunSpec) -> Vec<String> {
 }
 
 fn start(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>, command: &[String]) -> Result<Start, Error> {
-    for path in files.keys().chain([&spec.entry]) {
-        if let Some(fault) = path_fault(path) {
-            return Err(Error::Refused(format!("file {path:?}: {fault}")));
-        }
-    }
+    check_files(spec, files)?;
     if let Some((name, _)) = spec
         .env
         .iter()
@@ -106,6 +102,26 @@ fn start(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>, command: &[String]) 
         grace: GRACE,
         files: u32::try_from(files.len()).unwrap_or(u32::MAX),
     })
+}
+
+fn check_files(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
+    for path in files.keys().chain([&spec.entry]) {
+        if let Some(fault) = path_fault(path) {
+            return Err(Error::Refused(format!("file {path:?}: {fault}")));
+        }
+        let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+        if let Some(folder) = folders.find(|folder| files.contains_key(*folder)) {
+            return Err(Error::Refused(format!("file {path:?}: {folder:?} is a file, not a folder")));
+        }
+    }
+    let total: u64 = files.values().map(|content| content.len() as u64).sum();
+    if total > spec.limits.disk.0 {
+        return Err(Error::Refused(format!(
+            "the files have {total} bytes, the work folder {}: raise the run's limit on disk",
+            spec.limits.disk.0
+        )));
+    }
+    Ok(())
 }
 
 /// A run under way.
@@ -157,7 +173,8 @@ impl Live {
     /// Reads everything that comes until the guest reports the end, and asks for the end when a cap
     /// is passed. The guest keeps the wall limit itself; this side has a deadline behind it.
     async fn watch(&mut self, wall: Duration) -> Result<(), Error> {
-        let mut deadline = Instant::now() + HAND_OVER + wall + ORDERLY_END;
+        let patience = wall + ORDERLY_END;
+        let mut deadline = Instant::now() + patience;
         let mut grace: Option<Instant> = None;
         let mut buffer = vec![0; 64 * 1024];
         let mut reports = [0; 512];
@@ -176,14 +193,14 @@ impl Live {
                     let count = read.map_err(lost)?;
                     self.take_reports(&reports[..count])?;
                 }
-                output = self.parked.output.next(), if self.output_open => end = self.take_output(output),
+                output = self.parked.output.next(), if self.output_open => end = self.take_output(output)?,
                 () = sleep_until(survivors_until), if grace.is_some() => {
                     // The main tracee has ended; strace would wait for what it left behind for ever.
                     grace = None;
                     end = true;
                 }
                 () = sleep_until(deadline) => {
-                    return Err(Error::Timeout { doing: "hear the run's end", after: wall + ORDERLY_END });
+                    return Err(Error::Timeout { doing: "hear the run's end", after: patience });
                 }
             }
             if end {
@@ -220,19 +237,25 @@ impl Live {
         self.trace.push(bytes) && self.strike(Outcome::TraceLimit)
     }
 
-    fn take_output(&mut self, output: Option<Result<LogOutput, bollard::errors::Error>>) -> bool {
+    /// Output that was lost on its way is the machine's fault: a run must not be graded without it.
+    fn take_output(
+        &mut self,
+        output: Option<Result<LogOutput, bollard::errors::Error>>,
+    ) -> Result<bool, Error> {
+        let output =
+            output.transpose().map_err(|source| Error::Engine { doing: "hand over the output", source })?;
         let over = match output {
-            Some(Ok(LogOutput::StdOut { message } | LogOutput::Console { message })) => {
+            Some(LogOutput::StdOut { message } | LogOutput::Console { message }) => {
                 self.stdout.push(&message)
             }
-            Some(Ok(LogOutput::StdErr { message })) => self.stderr.push(&message),
-            Some(Ok(LogOutput::StdIn { .. })) => false,
-            Some(Err(_)) | None => {
+            Some(LogOutput::StdErr { message }) => self.stderr.push(&message),
+            Some(LogOutput::StdIn { .. }) => false,
+            None => {
                 self.output_open = false;
                 false
             }
         };
-        over && self.strike(Outcome::OutputLimit)
+        Ok(over && self.strike(Outcome::OutputLimit))
     }
 
     fn take_reports(&mut self, bytes: &[u8]) -> Result<(), Error> {
@@ -265,17 +288,19 @@ impl Live {
     }
 
     /// Output that is still on its way through the engine; it ends with the container.
-    async fn last_output(&mut self) {
+    async fn last_output(&mut self) -> Result<(), Error> {
         let until = Instant::now() + LAST_OUTPUT;
         while self.output_open {
             tokio::select! {
-                output = self.parked.output.next() => { let _over = self.take_output(output); }
+                output = self.parked.output.next() => {
+                    let _over = self.take_output(output)?;
+                }
                 () = sleep_until(until) => {
-                    tracing::warn!(container = self.parked.guard.name(), "the output has no end");
-                    return;
+                    return Err(Error::Timeout { doing: "read the last output", after: LAST_OUTPUT });
                 }
             }
         }
+        Ok(())
     }
 
     fn into_run(mut self, spec: &RunSpec, command: Vec<String>) -> Result<Run, Error> {

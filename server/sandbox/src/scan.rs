@@ -74,8 +74,9 @@ impl Scan {
         let Some((pid, time, event)) = leader(line) else { return };
         let (main, _) = self.main.get_or_insert_with(|| (pid.to_vec(), time));
         if event.starts_with(b"+++ ") {
-            if pid == main.as_slice() {
-                self.end = main_end(event).map(|end| (end, time)).or(self.end.take());
+            if pid == main.as_slice() && self.end.is_none() {
+                // The first end only: a pid may be used again.
+                self.end = main_end(event).map(|end| (end, time));
             }
         } else if !event.starts_with(b"inotify_add_watch(") {
             // There, ENOSPC means the user's limit on watches.

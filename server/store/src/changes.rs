@@ -122,7 +122,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> 
 /// Hands on what is announced until the connection fails.
 async fn forward(mut listener: PgListener, sender: &broadcast::Sender<Change>) -> sqlx::Error {
     // Sending fails when nobody subscribes at the moment, which is fine.
-    
+    let _ = sender.send(Change::Resync);
     loop {
         let announced = match timeout(SILENCE, listener.try_recv()).await {
             Ok(Ok(Some(announced))) => announced,

@@ -1,6 +1,6 @@
 //! Everything Todoku keeps, in PostgreSQL.
 //!
-//! The sole home of PostgreSQL's SQL. One public method is one transaction. This room knows no HTTP and no container; it
+//! The sole home of PostgreSQL's SQL. One public method is one transaction. This room knows no HTTP and no sandbox; it
 //! takes the time from its caller wherever time decides something (leases, expiry), so that tests bring their own clock.
 //!
 //! Web server and workers never call each other. They meet here: [`Store::enqueue`] puts an attempt into the queue,

@@ -74,7 +74,7 @@ pub enum AfterFailure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum FailureCode {
-    /// The container engine could not be used.
+    /// The engine that runs sandboxes could not be used.
     EngineUnavailable,
     /// The worker vanished: it stopped, or lost the database, without a word.
     WorkerLost,

@@ -30,7 +30,7 @@ pub(crate) struct AttemptView {
     runs: Vec<RunView>,
     /// The latest version; null before there is one.
     grade: Option<GradeView>,
-    /// Our fault, where the attempt is errored or waits because of one; null otherwise.
+    /// Our fault, where the attempt is errored; null otherwise.
     error: Option<ErrorView>,
 }
 
@@ -182,18 +182,24 @@ pub(crate) struct EvidenceView {
 /// A failure on our side.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct ErrorView {
-    #[schema(value_type = OurFailure)]
-    code: FailureCode,
+    code: OurFailure,
     message: &'static str,
 }
 
-#[derive(ToSchema)]
-#[schema(rename_all = "snake_case")]
-#[expect(dead_code, reason = "stands in for the store's own type in the document")]
+#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum OurFailure {
     EngineUnavailable,
-    WorkerLost,
     Internal,
+}
+
+impl From<FailureCode> for OurFailure {
+    fn from(code: FailureCode) -> Self {
+        match code {
+            FailureCode::EngineUnavailable => Self::EngineUnavailable,
+            FailureCode::WorkerLost | FailureCode::Internal => Self::Internal,
+        }
+    }
 }
 
 /// The attempt in `lang`; `lab` is the content that it is about.
@@ -214,8 +220,8 @@ pub(crate) fn view(attempt: Attempt, lab: &Lab, lang: Lang) -> AttemptView {
         grade: attempt.grade.map(|grade| self::grade(grade, lab, lang)),
         error: attempt
             .failure
-            .filter(|_| !matches!(attempt.state, AttemptState::Graded | AttemptState::Cancelled))
-            .map(|failure| ErrorView { code: failure.code, message: failure_message(attempt.state, lang) }),
+            .filter(|_| attempt.state == AttemptState::Errored)
+            .map(|failure| ErrorView { code: failure.code.into(), message: errored(lang) }),
     }
 }
 
@@ -283,15 +289,13 @@ fn check(grade: &CheckGrade, lab: &Lab, lang: Lang) -> Option<CheckGradeView> {
     })
 }
 
-fn failure_message(state: AttemptState, lang: Lang) -> &'static str {
-    match (state, lang) {
-        (AttemptState::Errored, Lang::Ja) => {
+const fn errored(lang: Lang) -> &'static str {
+    match lang {
+        Lang::Ja => {
             "こちらの不具合で採点できませんでした。この提出は回数に数えません。もう一度実行してみてください。"
         }
-        (AttemptState::Errored, Lang::En) => {
+        Lang::En => {
             "We could not grade this, through a fault on our side. It does not count as an attempt; please run it again."
         }
-        (_, Lang::Ja) => "こちらの不具合で一度止まりました。自動でもう一度実行します。",
-        (_, Lang::En) => "A fault on our side stopped this once. It will be run again by itself.",
     }
 }

@@ -222,3 +222,29 @@ fn the_schema_and_json_are_readable() {
     assert_eq!(rows(&evidence, "select count(*) from sqlite_schema where name = 'events'"), json!([[1]]));
     assert_eq!(rows(&evidence, "select j.value from json_each('[1,2]') j"), json!([[1], [2]]));
 }
+
+/// What SQLite does before the first step of a statement is bounded by its size alone.
+#[test]
+fn preparing_is_short() {
+    let evidence = Evidence::empty().unwrap();
+    let list = |term: &str, join: &str, count: usize| vec![term; count].join(join);
+    for sql in [
+        format!("select 1 from {}", list("(select 1 as x union all select 2)", ",", 60)),
+        format!("select 1 from {}", list("(select * from events union all select * from events)", ",", 60)),
+        format!("select 1 from {}", list("events", " natural join ", 63)),
+        format!("select {}", list("(select count(*) from events a, events b where a.id = b.id)", ",", 99)),
+        format!("select 1 from events where {}", list("id = 1", " or ", 90)),
+        format!("select 1 from events where id in ({})", list("1", ",", 8000)),
+        format!("values {}", list("(1)", ",", 4000)),
+        format!("{} * from events {}", "select * from (select".repeat(40), ")".repeat(40)),
+        format!(
+            "with {} select 1",
+            (0..100).map(|n| format!("t{n} as (select 1)")).collect::<Vec<_>>().join(",")
+        ),
+    ] {
+        let start = Instant::now();
+        let _ = evidence.check_sql(&sql);
+        let took = start.elapsed();
+        assert!(took < SLACK, "{}: took {took:?}", &sql[..100]);
+    }
+}

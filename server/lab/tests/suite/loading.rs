@@ -82,9 +82,9 @@ fn faults_of_the_manifest() {
             "en.pass: {near.path} has no query",
         ),
         ("Opened {row.path}", "Opened {rwo.path}", line("[check.en]", 0), "{rwo.path}"),
-        ("fail = \"No\"", "fail = \"No {near.path}\"", line("en = {", 1), "has no query to fill it"),
-        ("fail = \"No\"", "fail = \"No\", hint = \"Look\"", line("ja = {", 1), "hint is in one language"),
-        ("fail = \"No\"", "fail = \"\"", line("en = {", 1), "a text of en is empty"),
+        ("fail = \"No\"", "fail = \"No {near.path}\"", line("en = {", 2), "has no query to fill it"),
+        ("fail = \"No\"", "fail = \"No\", hint = \"Look\"", line("ja = {", 2), "hint is in one language"),
+        ("fail = \"No\"", "fail = \"\"", line("en = {", 2), "a text of en is empty"),
         ("title = \"Opens\"\n", "", line("[check.en]", 0), "missing field `title`"),
         ("id = \"opens\"\n", "", check_opens, "missing field `id`"),
     ];
@@ -109,7 +109,7 @@ fn faults_of_files() {
     check(&Draft::new().put("starter/latin.js", b"ok\n\xff".to_vec()), "starter/latin.js:2", "not UTF-8");
     check(&Draft::new().put("files/big", vec![b'x'; 1024 * 1024 + 1]), "files/big", "at most 1048576");
     let heavy = vec![b'x'; 1024 * 1024];
-    check(&Draft::new().put("starter/heavy.js", heavy), "starter", "2 files of 1048608 bytes in all");
+    check(&Draft::new().put("starter/heavy.js", heavy), "starter", "2 files of 1048600 bytes in all");
     check(&Draft::new().edit("minutes = 5", "minutes = "), "lab.toml:5", "");
 }
 

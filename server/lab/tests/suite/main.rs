@@ -4,5 +4,6 @@
 mod grading;
 mod loading;
 mod read_sync_async;
+mod solutions;
 mod submissions;
 mod support;

@@ -164,7 +164,7 @@ async fn a_run_has_an_end_even_where_the_program_never_answers() {
     spec.limits.wall = Duration::from_secs(1);
     // Every thread of the learner's stopped, one child ignoring all it can.
     let script = "require('node:child_process').spawn('sh', ['-c', 'trap \"\" TERM INT HUP; kill -STOP $$'], { detached: true, stdio: 'ignore' });
-        process.on('SIGTERM', () => {}); process.kill(-process.pid, 'SIGSTOP'); process.kill(process.pid, 'SIGSTOP')";
+        process.on('SIGTERM', () => {}); process.kill(0, 'SIGSTOP'); process.kill(process.pid, 'SIGSTOP')";
     let run = within(15, bench.run(&spec, script)).await;
     assert_eq!(run.outcome, lab::Outcome::WallLimit);
 }

@@ -182,8 +182,15 @@ async fn a_request_that_cannot_be_run_is_refused_by_name() {
     other.image = "nosuch".to_owned();
     let error = bench.try_run(&other, &[("main.js", "")]).await.unwrap_err();
     assert!(matches!(error, Error::Image(_)) && error.to_string().contains("./dev images"), "{error}");
-    // The guest refuses what cannot be laid out: a file where a folder is needed.
     let error = bench.try_run(&spec(), &[("a", "x"), ("a/b", "y")]).await.unwrap_err();
-    assert!(matches!(&error, Error::Guest(why) if why.contains("\"a/b\"")), "{error}");
+    assert!(matches!(&error, Error::Refused(why) if why.contains("\"a/b\"")), "{error}");
+    let error = bench
+        .try_run(&limited(|limits| limits.disk = lab::Bytes(2)), &[("main.js", "abc")])
+        .await
+        .unwrap_err();
+    assert!(matches!(&error, Error::Refused(why) if why.contains("3 bytes")), "{error}");
+    // The longest name that a file system takes.
+    let long = format!("{}.js", "あ".repeat(84));
+    bench.try_run(&spec(), &[("main.js", ""), (&long, "")]).await.unwrap();
     bench.assert_nothing_left().await;
 }
