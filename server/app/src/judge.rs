@@ -1,22 +1,18 @@
-//! From a submission to a grade: run, parse, build evidence, grade.
+//! From a submission to a grade: run, gather evidence, grade.
 //!
 //! Only [`run_all`] touches the world. [`weigh`] is a pure function of runs, answers and lab, so a
 //! late answer or a changed lab is graded from what is stored, without a sandbox.
 
 use std::collections::BTreeMap;
 
-use evidence::{Answer, Evidence, RunInput, Stage};
-use lab::{Answers, Files, Grade, Lab, Run, Tracer};
+use evidence::{BuildError, Evidence};
+use lab::{Answers, Files, Grade, Lab, Run};
 use sandbox::{RunRequest, Sandbox};
 use store::FinishedRun;
 use tokio_util::sync::CancellationToken;
 
-/// Where the sandbox puts the learner's files.
-const WORK: &str = "/lab";
-
-/// Everything that a judgement yields.
+/// A grade and the evidence that it comes from.
 pub(crate) struct Weighed {
-    pub(crate) runs: Vec<FinishedRun>,
     pub(crate) grade: Grade,
     pub(crate) evidence: Evidence,
 }
@@ -44,74 +40,22 @@ pub(crate) async fn run_all(
 /// Judges runs: their traces become evidence, the evidence a grade. Blocks; takes milliseconds.
 pub(crate) fn weigh(
     lab: &Lab,
-    runs: Vec<Run>,
+    runs: &[Run],
     before: &Answers,
-    after: Option<&Answers>,
-) -> Result<Weighed, evidence::BuildError> {
-    let traces: Vec<_> = runs.iter().map(|run| trace(lab, run)).collect();
-    let inputs: Vec<_> = runs.iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
-    let evidence = Evidence::build(&inputs, &answers(before, after), &BTreeMap::new())?;
-    let grade = lab::grade(lab, &evidence);
-    let finished = |(run, trace): (Run, Option<strace::Trace>)| FinishedRun {
-        trace_lines: trace.as_ref().map_or(0, |trace| u64::from(trace.lines())),
-        incomplete_why: trace.filter(|trace| !trace.is_complete()).map(|trace| incomplete_why(&trace)),
-        run,
+    after: &Answers,
+) -> Result<Weighed, BuildError> {
+    let evidence = lab.gather(runs, before, after)?;
+    Ok(Weighed { grade: lab::grade(lab, &evidence), evidence })
+}
+
+/// Runs as the store keeps them, with what their evidence says of their traces.
+pub(crate) fn finished(runs: Vec<Run>, evidence: &Evidence) -> Vec<FinishedRun> {
+    let why = |run: &Run| {
+        let same = |status: &&evidence::RunStatus| status.label == run.label && status.try_no == run.try_no;
+        evidence.runs().iter().find(same)?.incomplete_why.clone()
     };
-    let runs = runs.into_iter().zip(traces).map(finished).collect();
-    Ok(Weighed { runs, grade, evidence })
-}
-
-fn trace(lab: &Lab, run: &Run) -> Option<strace::Trace> {
-    if run.tracer == Tracer::None {
-        return None;
-    }
-    let limit = lab.runs.iter().find(|spec| spec.label == run.label).map(|spec| spec.limits.trace.0);
-    let mut limits = strace::Limits::default();
-    limits.bytes = limit.and_then(|limit| usize::try_from(limit).ok()).unwrap_or(limits.bytes);
-    let options = strace::Options { entry: Some(format!("{WORK}/{}", lab.entry)), limits };
-    let mut trace = strace::parse(&run.trace.bytes, &options);
-    if run.trace.dropped > 0 && !trace.incomplete.contains(&strace::Incomplete::Capped) {
-        trace.incomplete.push(strace::Incomplete::Capped);
-    }
-    Some(trace)
-}
-
-fn incomplete_why(trace: &strace::Trace) -> String {
-    let reasons: Vec<_> = trace.incomplete.iter().map(|reason| reason.as_str()).collect();
-    reasons.join("; ")
-}
-
-fn input<'a>(run: &'a Run, trace: Option<&'a strace::Trace>) -> RunInput<'a> {
-    let ns = |duration: std::time::Duration| i64::try_from(duration.as_nanos()).unwrap_or(i64::MAX);
-    RunInput {
-        label: &run.label,
-        try_no: run.try_no,
-        command: &run.command,
-        outcome: run.outcome.as_str(),
-        exit_code: run.exit_code,
-        signal: run.signal.as_deref(),
-        wall_ns: ns(run.usage.wall),
-        cpu_ns: run.usage.cpu.map(ns),
-        max_rss_bytes: run.usage.max_memory.map(|bytes| i64::try_from(bytes.0).unwrap_or(i64::MAX)),
-        oom: run.usage.oom,
-        milli_cpus: run.milli_cpus,
-        trace,
-        trace_bytes: run.trace.bytes.len() as u64 + run.trace.dropped,
-        stdout: &run.stdout.bytes,
-        stdout_dropped: run.stdout.dropped,
-        stderr: &run.stderr.bytes,
-        stderr_dropped: run.stderr.dropped,
-    }
-}
-
-fn answers(before: &Answers, after: Option<&Answers>) -> Vec<Answer> {
-    let staged = |stage| {
-        move |(id, value): (&String, &serde_json::Value)| Answer {
-            id: id.clone(),
-            stage,
-            value: value.clone(),
-        }
-    };
-    let after = after.into_iter().flatten().map(staged(Stage::After));
-    before.iter().map(staged(Stage::Before)).chain(after).collect()
+    let lines = |run: &Run| run.trace.bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
+    runs.into_iter()
+        .map(|run| FinishedRun { trace_lines: lines(&run), incomplete_why: why(&run), run })
+        .collect()
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
-use lab::{Lab, Run};
+use lab::{Answers, Lab, Run};
 use metrics::{counter, gauge, histogram};
 use sandbox::Sandbox;
 use store::{AttemptState, Change, Claim, FailureCode, Lease, LeaseState, Store, Subscription};
@@ -124,9 +124,12 @@ impl Worker {
     ) -> Result<(Vec<store::FinishedRun>, lab::Grade), Failed> {
         let lab: Lab = catalogue::restore(&claim.lab).map_err(|error| Failed::Ours(error.into()))?;
         let runs: Vec<Run> = judge::run_all(&self.sandbox, &lab, &claim.files, &cancel).await?;
-        let weigh = move || judge::weigh(&lab, runs, &claim.answers, None).map(|w| (w.runs, w.grade));
+        let weigh = move || {
+            let weighed = judge::weigh(&lab, &runs, &claim.answers, &Answers::new())?;
+            Ok((judge::finished(runs, &weighed.evidence), weighed.grade))
+        };
         let weighed = tokio::task::spawn_blocking(weigh).await.map_err(|error| Failed::Ours(error.into()))?;
-        weighed.map_err(|error| Failed::Ours(error.into()))
+        weighed.map_err(|error: evidence::BuildError| Failed::Ours(error.into()))
     }
 
     /// Prolongs the lease; returns when the attempt is no longer ours, was cancelled, or must stop.

@@ -300,7 +300,7 @@ mod tests {
         for sql in [
             "with a as (select * from b), b as (select * from a) select 1",
             // The same name within itself: each is another query.
-            "with t as (with t as (select 1) select * from t, t) select * from t, t",
+            "with t as (with t as (with t as (select 1) select * from t, t) select * from t, t) select * from t, t",
             // A column named like a later query.
             "with a as (select b from events order by 1, b), b as (select * from a, a, a) select 1",
         ] {

@@ -18,14 +18,7 @@ impl Lab {
     /// When a run is there twice, an answer is too long for a cell (validation refuses such), or
     /// memory is short: never because of what a trace says.
     pub fn gather(&self, runs: &[Run], before: &Answers, after: &Answers) -> Result<Evidence, BuildError> {
-        let options = strace::Options {
-            entry: Some(format!("{WORK_FOLDER}/{}", self.entry)),
-            ..strace::Options::default()
-        };
-        let traces: Vec<Option<Trace>> = runs
-            .iter()
-            .map(|run| (run.tracer == Tracer::Trace).then(|| strace::parse(&run.trace.bytes, &options)))
-            .collect();
+        let traces: Vec<Option<Trace>> = runs.iter().map(|run| self.trace(run)).collect();
         let inputs: Vec<_> =
             runs.iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
         let answers: Vec<_> = [(Stage::Before, before), (Stage::After, after)]
@@ -34,6 +27,21 @@ impl Lab {
             .map(|(stage, (id, value))| Answer { id: id.clone(), stage, value: value.clone() })
             .collect();
         Evidence::build(&inputs, &answers, &BTreeMap::new())
+    }
+
+    /// What the run's trace says; `None` for an untraced run.
+    fn trace(&self, run: &Run) -> Option<Trace> {
+        if run.tracer == Tracer::None {
+            return None;
+        }
+        // The sandbox has cut the text at the run's limit already.
+        let limits = strace::Limits { bytes: run.trace.bytes.len(), ..strace::Limits::default() };
+        let options = strace::Options { entry: Some(format!("{WORK_FOLDER}/{}", self.entry)), limits };
+        let mut trace = strace::parse(&run.trace.bytes, &options);
+        if run.trace.dropped > 0 && !trace.incomplete.contains(&strace::Incomplete::Capped) {
+            trace.incomplete.push(strace::Incomplete::Capped);
+        }
+        Some(trace)
     }
 }
 

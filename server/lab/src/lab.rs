@@ -36,7 +36,7 @@ pub struct Lab {
     pub minutes: u32,
     /// Title and summary.
     pub heading: Localized<Heading>,
-    /// The task, Markdown.
+    /// What to do, Markdown.
     pub text: Localized<String>,
     /// How it works, Markdown: shown after the first graded attempt.
     pub notes: Localized<String>,

@@ -13,7 +13,7 @@ use crate::manifest::{FORMAT, Head, Heading, Question, QuestionKind, RunEntry};
 use crate::names::is_id;
 use crate::submission::{MAX_FILES, MAX_SUBMISSION_BYTES};
 
-/// Most runs of a lab: each is a container for every attempt.
+/// Most runs of a lab: each is a sandbox for every attempt.
 const MAX_RUNS: usize = 16;
 
 /// Notes faults of `lab.toml`.

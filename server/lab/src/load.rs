@@ -92,7 +92,7 @@ fn slug(dir: &Path, faults: &mut Faults) -> String {
     slug
 }
 
-/// The task and the notes in both languages.
+/// What to do and the notes, in both languages.
 fn texts(folder: &mut Folder, faults: &mut Faults) -> (Localized<String>, Localized<String>) {
     let mut text = Localized::default();
     let mut notes = Localized::default();

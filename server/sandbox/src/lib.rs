@@ -5,7 +5,6 @@
 //! the program and everything else is in `container.rs` (capabilities, mounts, limits) and
 //! `seccomp.json`; the first process inside is the crate `guest`.
 
-mod argv;
 mod capture;
 mod config;
 mod container;
@@ -19,7 +18,6 @@ mod run;
 mod scan;
 mod sweep;
 
-pub use argv::strace_argv;
 pub use config::Config;
 pub use error::Error;
 pub use run::RunRequest;

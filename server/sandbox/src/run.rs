@@ -15,7 +15,7 @@ use crate::capture::Capture;
 use crate::outcome::Facts;
 use crate::parked::Parked;
 use crate::scan::Scan;
-use crate::{Error, Sandbox, strace_argv};
+use crate::{Error, Sandbox};
 
 /// What processes left behind by the main tracee get before they are killed.
 const GRACE: Duration = Duration::from_millis(300);
@@ -88,7 +88,7 @@ fn start(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>, command: &[String]) 
     let (argv, env) = match spec.tracer {
         Tracer::None => (command.to_vec(), tracee),
         Tracer::Trace => (
-            strace_argv(guest::TRACE, LEARNER, &["LC_ALL"], &tracee, command),
+            strace::argv(guest::TRACE, LEARNER, &["LC_ALL"], &tracee, command),
             // LC_ALL keeps strace's own words in English whatever the image's language.
             vec![path, ("LC_ALL".to_owned(), "C".to_owned())],
         ),

@@ -8,6 +8,7 @@
 //! are read here are listed in `docs/trace-text.md`.
 #![warn(missing_docs)]
 
+mod argv;
 mod fds;
 mod line;
 mod model;
@@ -17,6 +18,7 @@ mod roles;
 mod trace;
 mod value;
 
+pub use argv::argv;
 pub use parse::{Limits, Options, Parser, parse};
 pub use trace::{
     Details, Event, EventKind, FdKind, FdLifetime, Incomplete, Mark, Note, Phase, Role, Thread, Trace,

@@ -6,6 +6,8 @@ pub(crate) mod serve;
 pub(crate) mod verify;
 pub(crate) mod work;
 
+use std::time::Duration;
+
 use anyhow::Context;
 use sandbox::Sandbox;
 use store::Store;
@@ -15,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config;
 use crate::worker::{EngineState, Worker};
+
+/// How often an engine that was never reached is looked for.
+const CONNECT_EVERY: Duration = Duration::from_secs(2);
 
 async fn open_store(database: &config::Database) -> anyhow::Result<Store> {
     let store = Store::connect(&database.database_url, database.database_connections)
@@ -39,25 +44,37 @@ fn images() -> Vec<String> {
     vec!["node24".into()]
 }
 
-/// A worker, and what it says of the engine.
-fn worker(
-    store: &Store,
-    sandbox: Sandbox,
+/// Runs attempts until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
+async fn work(
+    store: Store,
+    config: config::Sandbox,
     parallel: usize,
     timing: config::Timing,
-    stop: &CancellationToken,
-) -> (Worker, watch::Receiver<EngineState>) {
-    let (engine, state) = watch::channel(Err("the engine was not asked yet".to_owned()));
-    let worker = Worker {
-        store: store.clone(),
-        sandbox,
-        name: format!("{}:{}", host_name(), std::process::id()),
-        parallel,
-        timing,
-        engine,
-        stop: stop.clone(),
+    engine: watch::Sender<EngineState>,
+    stop: CancellationToken,
+) {
+    let sandbox = loop {
+        match open_sandbox(&config, images()).await {
+            Ok(sandbox) => break sandbox,
+            Err(error) => {
+                let why = format!("{error:#}");
+                tracing::error!(%why, "no attempt can run");
+                drop(engine.send_replace(Err(why)));
+            }
+        }
+        tokio::select! {
+            () = stop.cancelled() => return,
+            () = tokio::time::sleep(CONNECT_EVERY) => {}
+        }
     };
-    (worker, state)
+    let name = format!("{}:{}", host_name(), std::process::id());
+    tracing::info!(name, parallel, "working");
+    Worker { store, sandbox, name, parallel, timing, engine, stop }.run().await;
+}
+
+/// What is said of the engine before it was asked.
+fn unknown_engine() -> watch::Sender<EngineState> {
+    watch::Sender::new(Err("the engine was not asked yet".to_owned()))
 }
 
 fn host_name() -> String {

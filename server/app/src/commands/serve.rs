@@ -19,10 +19,11 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     let mut engine = None;
     let mut working = None;
     if config.workers > 0 {
-        let sandbox = super::open_sandbox(&config.sandbox, super::images()).await?;
-        let (worker, state) = super::worker(&store, sandbox, config.workers, config.timing, &stop);
-        engine = Some(state);
-        working = Some(tokio::spawn(worker.run()));
+        let state = super::unknown_engine();
+        engine = Some(state.subscribe());
+        let work =
+            super::work(store.clone(), config.sandbox, config.workers, config.timing, state, stop.clone());
+        working = Some(tokio::spawn(work));
     }
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
         format!("cannot listen on {}: set TODOKU_LISTEN to a free address", config.listen)

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use lab::{Lab, Solution};
+use lab::{Answers, Lab, Solution};
 use sandbox::Sandbox;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -76,12 +76,10 @@ fn chosen(config: &config::Verify) -> anyhow::Result<Vec<Arc<Lab>>> {
 /// How one execution of a solution differs from what it should earn.
 async fn trial(sandbox: &Sandbox, lab: &Lab, solution: &Solution) -> anyhow::Result<Vec<String>> {
     let runs = judge::run_all(sandbox, lab, &solution.files, &CancellationToken::new()).await?;
-    let weighed = judge::weigh(lab, runs.clone(), &solution.before, None)?;
-    let grade = if solution.after.is_empty() {
-        weighed.grade
-    } else {
+    let mut weighed = judge::weigh(lab, &runs, &solution.before, &Answers::new())?;
+    if !solution.after.is_empty() {
         let after = solution.after_answers(&weighed.evidence).map_err(anyhow::Error::msg)?;
-        judge::weigh(lab, runs, &solution.before, Some(&after))?.grade
-    };
-    Ok(solution.expected.differences(&grade))
+        weighed = judge::weigh(lab, &runs, &solution.before, &after)?;
+    }
+    Ok(solution.expected.differences(&weighed.grade))
 }

@@ -98,7 +98,7 @@ pub(crate) struct RunView {
 /// How a run ended.
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
-#[expect(dead_code, clippy::enum_variant_names, reason = "stands in for the lab's own type in the document")]
+#[expect(dead_code, reason = "stands in for the lab's own type in the document")]
 pub(crate) enum RunOutcome {
     Exited,
     Signalled,

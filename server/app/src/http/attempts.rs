@@ -1,6 +1,7 @@
 //! Attempts: made, listed, shown, cancelled, answered.
 
 use axum::Json;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -103,8 +104,9 @@ pub(crate) async fn list(
     State(state): State<AppState>,
     Language(lang): Language,
     visitor: Visitor,
-    Query(params): Query<ListParams>,
+    params: Result<Query<ListParams>, QueryRejection>,
 ) -> Result<Response, ApiError> {
+    let Query(params) = params?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let mut attempts = match visitor.user() {
         Some(user) => {
@@ -193,7 +195,7 @@ pub(crate) async fn answer(
     Language(lang): Language,
     visitor: Visitor,
     Path(id): Path<String>,
-    body: Result<Json<AnswersBody>, axum::extract::rejection::JsonRejection>,
+    body: Result<Json<AnswersBody>, JsonRejection>,
 ) -> Result<Json<AttemptView>, ApiError> {
     let (id, viewer) = (attempt_id(&id)?, visitor.viewer("attempt")?);
     let attempt = state.store.attempt(id, viewer).await?.ok_or_else(|| ApiError::not_found("attempt"))?;
@@ -203,8 +205,7 @@ pub(crate) async fn answer(
     let runs = state.store.runs_with_traces(id, viewer).await?;
     let runs: Vec<Run> = runs.into_iter().map(|stored| stored.run).collect();
     let (before, after) = (attempt.answers_before, answers.clone());
-    let weighed =
-        tokio::task::spawn_blocking(move || judge::weigh(&lab, runs, &before, Some(&after))).await?;
+    let weighed = tokio::task::spawn_blocking(move || judge::weigh(&lab, &runs, &before, &after)).await?;
     let grade = weighed.map_err(|error| ApiError::internal(&error))?.grade;
     match state.store.answer_after(id, viewer, &answers, &grade, Utc::now()).await? {
         LateAnswers::Stored { .. } => Ok(Json(read(&state, id, viewer, lang).await?)),

@@ -1,7 +1,7 @@
 //! Errors as `application/problem+json` ([RFC 9457](https://www.rfc-editor.org/rfc/rfc9457)).
 
 use axum::Json;
-use axum::extract::rejection::JsonRejection;
+use axum::extract::rejection::{JsonRejection, QueryRejection};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use lab::InputFault;
@@ -151,5 +151,11 @@ impl From<JsonRejection> for ApiError {
             }
             status => Self::new(status, "malformed_json", detail),
         }
+    }
+}
+
+impl From<QueryRejection> for ApiError {
+    fn from(rejection: QueryRejection) -> Self {
+        Self::new(rejection.status(), "bad_query", rejection.body_text())
     }
 }

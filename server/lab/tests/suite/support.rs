@@ -84,7 +84,7 @@ impl Draft {
         let files = [
             ("lab.toml", MANIFEST),
             ("ja.md", "課題"),
-            ("en.md", "Task"),
+            ("en.md", "To do"),
             ("ja.notes.md", "しくみ"),
             ("en.notes.md", "How"),
             ("starter/main.js", "// start\n"),

@@ -137,7 +137,8 @@ async fn a_fork_bomb_meets_the_process_limit() {
     assert!(from.elapsed() < Duration::from_secs(10), "{:?}", from.elapsed());
 
     let threads = "const { Worker } = require('node:worker_threads');
-        for (let n = 0; n < 100; n++) new Worker('setInterval(() => {}, 1000)', { eval: true }).on('error', () => {});";
+        for (let n = 0; n < 30; n++) new Worker('setInterval(() => {}, 1000)', { eval: true }).on('error', () => {});";
+    let spec = limited(|limits| limits.processes = 20);
     let run = bench.run(&spec, threads).await;
     assert_eq!(run.outcome, Outcome::ProcessLimit, "{}", stderr(&run));
 }

@@ -28,7 +28,7 @@ const CALLS: &str = "\
 /// `status=!detached` hides nothing a tracee can do; it makes strace stage its output, so that a
 /// call is one whole line instead of two halves.
 #[must_use]
-pub fn strace_argv(
+pub fn argv(
     fifo: &str,
     learner: &str,
     inherited: &[&str],

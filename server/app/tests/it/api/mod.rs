@@ -1,0 +1,4 @@
+mod attempts;
+mod bad_input;
+mod labs;
+mod service;

@@ -1,0 +1,8 @@
+//! The server as its users meet it: the binary, over HTTP, with a real PostgreSQL and a real engine.
+#![allow(clippy::unwrap_used)]
+
+mod api;
+mod architecture;
+mod openapi;
+mod support;
+mod worker;
