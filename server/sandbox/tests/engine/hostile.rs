@@ -185,7 +185,7 @@ async fn what_a_script_leaves_behind_does_not_outlive_it() {
     let from = Instant::now();
     let run = bench.run(&spec(), daemons).await;
     assert_eq!((run.outcome, run.exit_code, stdout(&run).as_str()), (Outcome::Exited, Some(0), "left\n"));
-    assert!(from.elapsed() < Duration::from_secs(8), "{:?}", from.elapsed());
+    assert!(from.elapsed() < Duration::from_secs(40), "{:?}", from.elapsed());
     let trace = trace(&run);
     assert!(trace.lines().filter(|line| line.ends_with("+++ killed by SIGKILL +++")).count() >= 3, "{trace}");
 }
@@ -199,7 +199,7 @@ async fn a_daemon_that_bombs_after_the_end_is_ended_with_it() {
     let from = Instant::now();
     let run = bench.run(&spec, bomb).await;
     assert_eq!((run.outcome, run.exit_code), (Outcome::ProcessLimit, Some(0)));
-    assert!(from.elapsed() < Duration::from_secs(9), "{:?}", from.elapsed());
+    assert!(from.elapsed() < Duration::from_secs(40), "{:?}", from.elapsed());
 }
 
 #[tokio::test]
