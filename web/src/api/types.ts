@@ -1,0 +1,23 @@
+/** The names under which the rest of the code speaks of the API's types. */
+import type { components } from './schema.d.ts'
+
+type Schemas = components['schemas']
+
+export type Lang = 'ja' | 'en'
+export type Lab = Schemas['LabView']
+export type LabSummary = Schemas['LabSummary']
+export type Question = Schemas['QuestionView']
+/** A choice, several choices, a number or a text, as its question asks. The schema leaves it open. */
+export type Answer = string | string[] | number
+export type Answers = Record<string, Answer>
+export type Files = Record<string, string>
+export type Attempt = Schemas['AttemptView']
+export type AttemptState = Attempt['state']
+export type AttemptSummary = Schemas['AttemptSummaryView']
+export type AttemptList = Schemas['AttemptList']
+export type PlannedRun = Schemas['RunView']
+export type Run = Schemas['AttemptRun']
+export type Outcome = Run['outcome']
+export type Grade = Schemas['GradeView']
+export type CheckGrade = Schemas['CheckGradeView']
+export type Evidence = Schemas['EvidenceView']

@@ -1,0 +1,70 @@
+import { describe, expect, test } from 'vitest'
+import type { Attempt } from '../../api/types.ts'
+import { EMPTY_FEED, phaseOf, reduceFeed, type Feed, type News } from './live.ts'
+import { attemptOf, gradeOf, runOf } from './testing.ts'
+
+const queued = attemptOf({ state: 'queued', queue_position: 1 })
+const running = attemptOf({ state: 'running' })
+const graded = attemptOf({ state: 'graded', grade: gradeOf({ version: 1 }) })
+const regraded = attemptOf({ state: 'graded', grade: gradeOf({ version: 2 }) })
+
+const stream = (attempt: Attempt): News => ({ from: 'stream', attempt })
+const poll = (attempt: Attempt): News => ({ from: 'poll', attempt })
+const lost: News = { from: 'stream', lost: true }
+
+function after(...news: News[]): Feed {
+  return news.reduce(reduceFeed, EMPTY_FEED)
+}
+
+describe('news of an attempt', () => {
+  test.each<[string, News[], Feed]>([
+    ['the stream brings the state', [stream(queued)], { attempt: queued, link: 'live' }],
+    ['each change replaces the last', [stream(queued), stream(running)], { attempt: running, link: 'live' }],
+    ['an end ends it', [stream(running), stream(graded)], { attempt: graded, link: 'over' }],
+    ['a broken stream turns to polling', [stream(queued), lost], { attempt: queued, link: 'polling' }],
+    ['polling goes on until the end', [lost, poll(running)], { attempt: running, link: 'polling' }],
+    ['polling finds the end', [lost, poll(running), poll(graded)], { attempt: graded, link: 'over' }],
+    [
+      'a stream that closes after the end is no loss',
+      [stream(graded), lost],
+      { attempt: graded, link: 'over' },
+    ],
+    [
+      'a late answer does not revive what has ended',
+      [stream(graded), poll(running)],
+      { attempt: graded, link: 'over' },
+    ],
+    [
+      'a newer grade replaces an older',
+      [stream(graded), poll(regraded)],
+      { attempt: regraded, link: 'over' },
+    ],
+    [
+      'an older grade does not come back',
+      [poll(regraded), stream(graded)],
+      { attempt: regraded, link: 'over' },
+    ],
+    [
+      'a lapsed worker puts it back into the queue',
+      [stream(running), stream(queued)],
+      { attempt: queued, link: 'live' },
+    ],
+  ])('%s', (_name, news, expected) => {
+    expect(after(...news)).toEqual(expected)
+  })
+
+  test('another attempt takes the place of one that has ended', () => {
+    const other = attemptOf({ id: 'another', state: 'queued' })
+    expect(after(stream(graded), { from: 'call', attempt: other }).attempt).toBe(other)
+  })
+})
+
+describe('the phase shown', () => {
+  test('grading is told apart once all runs are over', () => {
+    const [one, two] = [runOf({ label: 'default' }), runOf({ label: 'pool8' })]
+    expect(phaseOf(running, 2)).toBe('running')
+    expect(phaseOf({ ...running, runs: [one] }, 2)).toBe('running')
+    expect(phaseOf({ ...running, runs: [one, two] }, 2)).toBe('grading')
+    expect(phaseOf({ ...graded, runs: [one, two] }, 2)).toBe('graded')
+  })
+})

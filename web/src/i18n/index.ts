@@ -1,0 +1,48 @@
+/**
+ * Two languages, plain typed objects: `ja.ts` must have exactly the shape of `en.ts`, so the compiler finds a
+ * missing text, a wrong parameter and a mistyped key. Only the language in use is loaded.
+ */
+import { readonly, ref, shallowRef, type Ref, type ShallowRef } from 'vue'
+import type { Messages } from './en.ts'
+
+export type { Messages }
+export const LANGS = ['ja', 'en'] as const
+export type Lang = (typeof LANGS)[number]
+
+const STORAGE_KEY = 'todoku:lang'
+const load: Record<Lang, () => Promise<{ default: Messages }>> = {
+  ja: () => import('./ja.ts'),
+  en: () => import('./en.ts'),
+}
+
+const current = ref<Lang>('en')
+// Filled by `startLanguage` before the app is mounted, hence never seen empty.
+const messages = shallowRef({} as Messages)
+
+/** Reads the language that `boot.js` chose (remembered, else the browser's). */
+export async function startLanguage(): Promise<void> {
+  await use(document.documentElement.lang === 'ja' ? 'ja' : 'en')
+}
+
+export async function chooseLanguage(lang: Lang): Promise<void> {
+  await use(lang)
+  try {
+    localStorage.setItem(STORAGE_KEY, lang)
+  } catch {
+    // Storage is forbidden: the choice lasts for this visit.
+  }
+}
+
+async function use(lang: Lang): Promise<void> {
+  messages.value = (await load[lang]()).default
+  current.value = lang
+  document.documentElement.lang = lang
+}
+
+export function useMessages(): Readonly<ShallowRef<Messages>> {
+  return messages
+}
+
+export function useLang(): Readonly<Ref<Lang>> {
+  return readonly(current)
+}

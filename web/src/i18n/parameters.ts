@@ -1,0 +1,6 @@
+/** What a sentence about the end of a run may mention. */
+export interface OutcomeDetails {
+  exitCode: number | null
+  signal: string | null
+  wallMs: number
+}
