@@ -12,10 +12,10 @@ export interface paths {
             cookie?: never;
         };
         /** The caller's attempts, newest first. */
-        get: operations["get_api_v_attempts"];
+        get: operations["list_attempts"];
         put?: never;
         /** Submits files for a lab. The attempt is queued; follow its events. */
-        post: operations["post_api_v_attempts"];
+        post: operations["create_attempt"];
         delete?: never;
         options?: never;
         head?: never;
@@ -30,11 +30,11 @@ export interface paths {
             cookie?: never;
         };
         /** One attempt. */
-        get: operations["get_api_v_attempts_id_"];
+        get: operations["show_attempt"];
         put?: never;
         post?: never;
         /** Cancels an attempt that is queued or running. */
-        delete: operations["delete_api_v_attempts_id_"];
+        delete: operations["cancel_attempt"];
         options?: never;
         head?: never;
         patch?: never;
@@ -50,7 +50,7 @@ export interface paths {
         get?: never;
         put?: never;
         /** Gives the answers that come after the run, once. They add a version of the grade. */
-        post: operations["post_api_v_attempts_id_answers"];
+        post: operations["answer_attempt"];
         delete?: never;
         options?: never;
         head?: never;
@@ -65,7 +65,7 @@ export interface paths {
             cookie?: never;
         };
         /** The attempt now, then at each change, as events called `attempt`; ends with the attempt. */
-        get: operations["get_api_v_attempts_id_events"];
+        get: operations["stream_attempt"];
         put?: never;
         post?: never;
         delete?: never;
@@ -82,7 +82,7 @@ export interface paths {
             cookie?: never;
         };
         /** The labs on offer. */
-        get: operations["get_api_v_labs"];
+        get: operations["list_labs"];
         put?: never;
         post?: never;
         delete?: never;
@@ -99,7 +99,7 @@ export interface paths {
             cookie?: never;
         };
         /** One lab. */
-        get: operations["get_api_v_labs_slug_"];
+        get: operations["show_lab"];
         put?: never;
         post?: never;
         delete?: never;
@@ -116,7 +116,7 @@ export interface paths {
             cookie?: never;
         };
         /** The text that strace wrote. */
-        get: operations["get_api_v_runs_id_trace"];
+        get: operations["read_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -425,16 +425,16 @@ export interface components {
 }
 export type $defs = Record<string, never>;
 export interface operations {
-    get_api_v_attempts: {
+    list_attempts: {
         parameters: {
             query?: {
                 /** @description Only attempts at the lab of this slug. */
-                lab?: string | null;
+                lab?: string;
                 /** @description `next_cursor` of the page before. */
-                cursor?: string | null;
+                cursor?: string;
                 /** @description Attempts on a page: 20, at most 100. */
-                limit?: number | null;
-                lang?: string | null;
+                limit?: number;
+                lang?: string;
             };
             header?: never;
             path?: never;
@@ -452,10 +452,10 @@ export interface operations {
             };
         };
     };
-    post_api_v_attempts: {
+    create_attempt: {
         parameters: {
             query?: {
-                lang?: string | null;
+                lang?: string;
             };
             header?: {
                 /** @description Sent again with the same key, the request makes no second attempt */
@@ -504,10 +504,10 @@ export interface operations {
             };
         };
     };
-    get_api_v_attempts_id_: {
+    show_attempt: {
         parameters: {
             query?: {
-                lang?: string | null;
+                lang?: string;
             };
             header?: never;
             path: {
@@ -535,10 +535,10 @@ export interface operations {
             };
         };
     };
-    delete_api_v_attempts_id_: {
+    cancel_attempt: {
         parameters: {
             query?: {
-                lang?: string | null;
+                lang?: string;
             };
             header?: never;
             path: {
@@ -574,10 +574,10 @@ export interface operations {
             };
         };
     };
-    post_api_v_attempts_id_answers: {
+    answer_attempt: {
         parameters: {
             query?: {
-                lang?: string | null;
+                lang?: string;
             };
             header?: never;
             path: {
@@ -625,10 +625,10 @@ export interface operations {
             };
         };
     };
-    get_api_v_attempts_id_events: {
+    stream_attempt: {
         parameters: {
             query?: {
-                lang?: string | null;
+                lang?: string;
             };
             header?: never;
             path: {
@@ -656,10 +656,10 @@ export interface operations {
             };
         };
     };
-    get_api_v_labs: {
+    list_labs: {
         parameters: {
             query?: {
-                lang?: string | null;
+                lang?: string;
             };
             header?: never;
             path?: never;
@@ -677,10 +677,10 @@ export interface operations {
             };
         };
     };
-    get_api_v_labs_slug_: {
+    show_lab: {
         parameters: {
             query?: {
-                lang?: string | null;
+                lang?: string;
             };
             header?: never;
             path: {
@@ -709,7 +709,7 @@ export interface operations {
             };
         };
     };
-    get_api_v_runs_id_trace: {
+    read_trace: {
         parameters: {
             query?: never;
             header?: never;

@@ -26,7 +26,7 @@ const PAGE: u32 = 20;
 const MAX_PAGE: u32 = 100;
 
 /// Submits files for a lab. The attempt is queued; follow its events.
-#[utoipa::path(post, path = "/attempts", request_body = NewAttemptBody, params(LangParam,
+#[utoipa::path(post, path = "/attempts", operation_id = "create_attempt", request_body = NewAttemptBody, params(LangParam,
     ("Idempotency-Key" = Option<String>, Header, description = "Sent again with the same key, the request makes no second attempt")),
     responses((status = CREATED, body = AttemptView), (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
@@ -69,6 +69,7 @@ fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
 }
 
 #[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct ListParams {
     /// Only attempts at the lab of this slug.
     lab: Option<String>,
@@ -99,7 +100,7 @@ pub(crate) struct AttemptList {
 }
 
 /// The caller's attempts, newest first.
-#[utoipa::path(get, path = "/attempts", params(ListParams, LangParam), responses((status = OK, body = AttemptList)))]
+#[utoipa::path(get, path = "/attempts", operation_id = "list_attempts", params(ListParams, LangParam), responses((status = OK, body = AttemptList)))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     Language(lang): Language,
@@ -109,11 +110,12 @@ pub(crate) async fn list(
     let Query(params) = params?;
     let limit = params.limit.unwrap_or(PAGE).clamp(1, MAX_PAGE);
     let mut attempts = match visitor.user() {
-        Some(user) => {
+        // PostgreSQL knows no NUL, and no slug has one.
+        Some(user) if !params.lab.as_ref().is_some_and(|lab| lab.contains('\0')) => {
             let before = params.cursor.map(AttemptId);
             state.store.attempts(user, params.lab.as_deref(), before, limit + 1).await?
         }
-        None => Vec::new(),
+        _ => Vec::new(),
     };
     let more = attempts.len() > limit as usize;
     attempts.truncate(limit as usize);
@@ -144,7 +146,7 @@ fn summary(attempt: AttemptSummary, state: &AppState, lang: Lang) -> AttemptSumm
 }
 
 /// One attempt.
-#[utoipa::path(get, path = "/attempts/{id}", params(("id" = Uuid, Path), LangParam), responses((status = OK, body = AttemptView),
+#[utoipa::path(get, path = "/attempts/{id}", operation_id = "show_attempt", params(("id" = Uuid, Path), LangParam), responses((status = OK, body = AttemptView),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(state): State<AppState>,
@@ -157,7 +159,7 @@ pub(crate) async fn show(
 }
 
 /// Cancels an attempt that is queued or running.
-#[utoipa::path(delete, path = "/attempts/{id}", params(("id" = Uuid, Path), LangParam), responses((status = OK, body = AttemptView),
+#[utoipa::path(delete, path = "/attempts/{id}", operation_id = "cancel_attempt", params(("id" = Uuid, Path), LangParam), responses((status = OK, body = AttemptView),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn cancel(
@@ -186,7 +188,7 @@ pub(crate) struct AnswersBody {
 }
 
 /// Gives the answers that come after the run, once. They add a version of the grade.
-#[utoipa::path(post, path = "/attempts/{id}/answers", request_body = AnswersBody, params(("id" = Uuid, Path), LangParam),
+#[utoipa::path(post, path = "/attempts/{id}/answers", operation_id = "answer_attempt", request_body = AnswersBody, params(("id" = Uuid, Path), LangParam),
     responses((status = OK, body = AttemptView), (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json")))]

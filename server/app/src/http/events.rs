@@ -22,7 +22,7 @@ use super::visitor::Visitor;
 const KEEP_ALIVE: Duration = Duration::from_secs(15);
 
 /// The attempt now, then at each change, as events called `attempt`; ends with the attempt.
-#[utoipa::path(get, path = "/attempts/{id}/events", params(("id" = uuid::Uuid, Path), LangParam),
+#[utoipa::path(get, path = "/attempts/{id}/events", operation_id = "stream_attempt", params(("id" = uuid::Uuid, Path), LangParam),
     responses((status = OK, content_type = "text/event-stream", body = String),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn stream(

@@ -120,7 +120,7 @@ pub(crate) enum CheckStage {
 }
 
 /// The labs on offer.
-#[utoipa::path(get, path = "/labs", params(super::lang::LangParam), responses((status = OK, body = LabList)))]
+#[utoipa::path(get, path = "/labs", operation_id = "list_labs", params(super::lang::LangParam), responses((status = OK, body = LabList)))]
 pub(crate) async fn list(
     State(state): State<AppState>,
     Language(lang): Language,
@@ -132,7 +132,7 @@ pub(crate) async fn list(
 }
 
 /// One lab.
-#[utoipa::path(get, path = "/labs/{slug}", params(("slug" = String, Path, description = "The lab's name in addresses"), super::lang::LangParam),
+#[utoipa::path(get, path = "/labs/{slug}", operation_id = "show_lab", params(("slug" = String, Path, description = "The lab's name in addresses"), super::lang::LangParam),
     responses((status = OK, body = LabView), (status = NOT_FOUND, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(state): State<AppState>,

@@ -12,6 +12,7 @@ pub(crate) struct Language(pub(crate) Lang);
 
 /// Language of texts: `ja` or `en`; by default the one that `Accept-Language` prefers.
 #[derive(Debug, Default, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(crate) struct LangParam {
     lang: Option<String>,
 }

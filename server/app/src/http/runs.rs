@@ -11,7 +11,7 @@ use super::error::{ApiError, Problem};
 use super::visitor::Visitor;
 
 /// The text that strace wrote.
-#[utoipa::path(get, path = "/runs/{id}/trace", params(("id" = Uuid, Path)),
+#[utoipa::path(get, path = "/runs/{id}/trace", operation_id = "read_trace", params(("id" = Uuid, Path)),
     responses((status = OK, content_type = "text/plain", body = String),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn trace(

@@ -71,6 +71,7 @@ fn addresses_that_name_nothing() {
     }
     assert_eq!(visitor.send("PUT", "/api/v1/labs", None).problem(), (405, "method_not_allowed".into()));
     assert_eq!(visitor.get("/api/v1/attempts?cursor=x").problem(), (400, "bad_query".into()));
+    assert_eq!(visitor.get("/api/v1/attempts?lab=a%00b").json()["items"], json!([]));
     visitor.headers.push(("idempotency-key", "x".repeat(201)));
     let answer =
         visitor.post("/api/v1/attempts", &json!({ "lab": "read-sync-async", "files": { "read.js": "" } }));
