@@ -1,10 +1,15 @@
 //! What the events mean together: phases, names, marks, and whether the trace can be trusted.
 
+use std::collections::HashSet;
+
 use crate::parse::Options;
 use crate::trace::{Incomplete, Mark, Phase, Trace};
 use crate::{fds, roles, value};
 
 const MARK_FOLDER: &str = "/__mark__/";
+
+/// A script can make marks in a loop; no lab needs so many.
+const MOST_MARKS: usize = 1000;
 
 /// Completes a trace whose lines have all been read.
 pub(crate) fn complete(trace: &mut Trace, options: &Options) {
@@ -63,17 +68,27 @@ fn names(trace: &mut Trace) {
     }
 }
 
-fn marks(trace: &Trace) -> Vec<Mark> {
+fn marks(trace: &mut Trace) -> Vec<Mark> {
     let mut marks: Vec<Mark> = Vec::new();
+    let mut seen = HashSet::new();
+    let mut over = None;
     for (index, event) in trace.events.iter().enumerate() {
         if event.thread != 0 || !matches!(trace.name(event), "access" | "faccessat" | "faccessat2") {
             continue;
         }
         let Some(path) = trace.details(event).path else { continue };
-        let Some(name) = path.strip_prefix(MARK_FOLDER) else { continue };
-        if marks.iter().all(|mark| mark.name != name) {
-            marks.push(Mark { name: name.into(), event: u32::try_from(index).unwrap_or(u32::MAX) });
+        let Some(name) = path.strip_prefix(MARK_FOLDER).filter(|name| !seen.contains(*name)) else {
+            continue;
+        };
+        if marks.len() == MOST_MARKS {
+            over = Some(event.line);
+            break;
         }
+        seen.insert(name.to_owned());
+        marks.push(Mark { name: name.into(), event: u32::try_from(index).unwrap_or(u32::MAX) });
+    }
+    if let Some(line) = over {
+        trace.note(line, format!("only the first {MOST_MARKS} marks are kept"));
     }
     marks
 }

@@ -79,7 +79,10 @@ fn opens_loop(name: &str) -> bool {
 fn births(trace: &Trace, parent: u32) -> Vec<Birth> {
     let mut births = Vec::new();
     let mut follows = false;
-    for (index, event) in trace.events.iter().enumerate().filter(|(_, event)| event.thread == parent) {
+    // A signal may strike between two clones: it is nothing that the parent does.
+    let calls = trace.events.iter().enumerate();
+    let calls = calls.filter(|(_, event)| event.thread == parent && event.kind == EventKind::Syscall);
+    for (index, event) in calls {
         if trace.names.shape(event.name).clones {
             let made = |thread: &Thread| thread.created == u32::try_from(index).ok();
             if let Some(child) = trace.threads.iter().position(made) {
@@ -134,7 +137,8 @@ fn platform(trace: &Trace, births: &[Birth], deeds: &[Deeds], roles: &mut [(Role
 
 /// libuv starts its pool in one go, from whichever thread needs it first.
 fn pool(trace: &Trace, deeds: &[Deeds], roles: &mut [(Role, &'static str)]) {
-    let starts_pool = |role: Role| matches!(role, Role::Main | Role::JsWorker);
+    // `Other` too: a thread of the runtime, such as the writer of trace events, may need the pool first.
+    let starts_pool = |role: Role| matches!(role, Role::Main | Role::JsWorker | Role::Other);
     let mut bursts: Vec<Vec<Birth>> = Vec::new();
     for parent in (0..roles.len()).filter(|thread| starts_pool(roles[*thread].0)) {
         let mut open = false;

@@ -218,3 +218,41 @@ fn what_strace_says_of_itself_is_no_event() {
     assert_eq!(trace.events[0].ret, Some(3));
     assert!(trace.notes.is_empty());
 }
+
+/// A hundred thousand marks are a learner's loop, not a reason to think for minutes.
+#[test]
+fn marks_are_bounded() {
+    let lines: String = (0..100_000)
+        .map(|n| format!("1 access(\"/__mark__/m{n}\", F_OK) = -1 ENOENT (No such file or directory)\n"))
+        .collect();
+    let trace = trace(&(lines + "1 +++ exited with 0 +++\n"));
+    assert_eq!(trace.marks.len(), 1000);
+    assert!(trace.notes.iter().any(|note| note.text.contains("1000 marks")));
+    assert!(trace.is_complete());
+}
+
+const POOL_CLONE: &str = "clone(flags=CLONE_VM|CLONE_THREAD)";
+
+fn pool(text: &str) -> usize {
+    trace(text).threads.iter().filter(|thread| thread.role == strace::Role::LibuvWorker).count()
+}
+
+/// A signal between two clones is nothing that the parent does.
+#[test]
+fn a_signal_does_not_split_the_pool() {
+    let text = format!(
+        "1 {POOL_CLONE} = 2\n1 --- SIGPROF {{si_signo=SIGPROF}} ---\n1 {POOL_CLONE} = 3\n\
+         3 openat(AT_FDCWD, \"/x\", O_RDONLY) = 4\n1 +++ exited with 0 +++\n"
+    );
+    assert_eq!(pool(&text), 2);
+}
+
+/// Whichever thread of the process needs the pool first starts it.
+#[test]
+fn a_thread_of_the_runtime_may_start_the_pool() {
+    let text = format!(
+        "1 {POOL_CLONE} = 2\n2 epoll_create1(EPOLL_CLOEXEC) = 3\n2 {POOL_CLONE} = 4\n2 {POOL_CLONE} = 5\n\
+         5 openat(AT_FDCWD, \"/x\", O_RDONLY) = 4\n1 +++ exited with 0 +++\n"
+    );
+    assert_eq!(pool(&text), 2);
+}

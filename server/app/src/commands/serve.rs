@@ -1,4 +1,8 @@
+use std::time::Duration;
+
 use anyhow::{Context, ensure};
+use chrono::Utc;
+use store::Store;
 use tokio::net::TcpListener;
 
 use crate::catalogue::Catalogue;
@@ -36,8 +40,10 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
         web_dir: config.web_dir,
     };
     let app = http::router(http::AppState::new(store.clone(), labs, engine, settings, stop.clone()))?;
+    let forget = tokio::spawn(forget_sessions(store.clone()));
     println!("Todoku is served at http://{address}");
     let served = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned()).await;
+    forget.abort();
     // Whatever ended the server, the worker gives back what it has.
     stop.cancel();
     if let Some(working) = working {
@@ -45,4 +51,15 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     }
     store.close().await;
     Ok(served?)
+}
+
+/// Ended sessions are of no use to anybody.
+async fn forget_sessions(store: Store) {
+    let mut hourly = tokio::time::interval(Duration::from_secs(3600));
+    loop {
+        hourly.tick().await;
+        if let Err(error) = store.delete_ended_sessions(Utc::now()).await {
+            tracing::warn!(%error, "cannot delete ended sessions");
+        }
+    }
 }

@@ -1,14 +1,18 @@
 //! Attempts: made, listed, shown, cancelled, answered.
 
+use std::sync::Arc;
+
 use axum::Json;
 use axum::extract::rejection::{JsonRejection, QueryRejection};
-use axum::extract::{Path, Query, State};
+use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
 use lab::{Lab, Lang, Run};
 use serde::{Deserialize, Serialize};
-use store::{Attempt, AttemptId, AttemptSummary, Cancelled, LateAnswers, NewAttempt, Viewer};
+use store::{
+    Attempt, AttemptId, AttemptState, AttemptSummary, Cancelled, Enqueued, LateAnswers, NewAttempt, Viewer,
+};
 use utoipa::{IntoParams, ToSchema};
 use uuid::Uuid;
 
@@ -16,6 +20,7 @@ use super::AppState;
 use super::attempt_view::{AttemptView, State as StateView, view};
 use super::error::{ApiError, Problem};
 use super::lang::{LangParam, Language};
+use super::path::PathId;
 use super::submission::NewAttemptBody;
 use super::visitor::{self, Visitor};
 use crate::{catalogue, judge};
@@ -28,7 +33,7 @@ const MAX_PAGE: u32 = 100;
 /// Submits files for a lab. The attempt is queued; follow its events.
 #[utoipa::path(post, path = "/attempts", operation_id = "create_attempt", request_body = NewAttemptBody, params(LangParam,
     ("Idempotency-Key" = Option<String>, Header, description = "Sent again with the same key, the request makes no second attempt")),
-    responses((status = CREATED, body = AttemptView), (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
+    responses((status = CREATED, body = AttemptView), (status = OK, body = AttemptView), (status = BAD_REQUEST, body = Problem, content_type = "application/problem+json"),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn create(
@@ -46,14 +51,30 @@ pub(crate) async fn create(
     let lab_snapshot = catalogue::snapshot(lab)?;
     let new =
         NewAttempt { user, lab: lab_snapshot, files: body.files, answers: body.answers, idempotency_key };
-    let id = state.store.enqueue(&new, Utc::now()).await?.id();
+    let (id, status) = match state.store.enqueue(&new, Utc::now()).await? {
+        Enqueued::Made(id) => (id, StatusCode::CREATED),
+        Enqueued::Known(id) => (id, sent_again(&state, id, &new).await?),
+    };
     let shown = read(&state, id, Viewer::User(user), lang).await?;
     let location = format!("{}/attempts/{id}", super::PREFIX);
-    let mut response = (StatusCode::CREATED, [(header::LOCATION, location)], Json(shown)).into_response();
+    let mut response = (status, [(header::LOCATION, location)], Json(shown)).into_response();
     if let Some(cookie) = cookie {
         response.headers_mut().append(header::SET_COOKIE, cookie);
     }
     Ok(response)
+}
+
+/// A request sent again is answered with what it made; another request may not use its key.
+async fn sent_again(state: &AppState, id: AttemptId, new: &NewAttempt) -> Result<StatusCode, ApiError> {
+    let known = state.store.attempt(id, Viewer::User(new.user)).await?;
+    let same = known.is_some_and(|known| {
+        known.lab_slug == new.lab.slug && known.files == new.files && known.answers_before == new.answers
+    });
+    if same {
+        return Ok(StatusCode::OK);
+    }
+    let detail = "This Idempotency-Key was used for another submission: use a new one.";
+    Err(ApiError::new(StatusCode::UNPROCESSABLE_ENTITY, "idempotency_key_reused", detail))
 }
 
 fn idempotency_key(headers: &HeaderMap) -> Result<Option<String>, ApiError> {
@@ -152,9 +173,9 @@ pub(crate) async fn show(
     State(state): State<AppState>,
     Language(lang): Language,
     visitor: Visitor,
-    Path(id): Path<String>,
+    PathId(id): PathId,
 ) -> Result<Json<AttemptView>, ApiError> {
-    let id = attempt_id(&id)?;
+    let id = AttemptId(id);
     Ok(Json(read(&state, id, visitor.viewer("attempt")?, lang).await?))
 }
 
@@ -166,9 +187,9 @@ pub(crate) async fn cancel(
     State(state): State<AppState>,
     Language(lang): Language,
     visitor: Visitor,
-    Path(id): Path<String>,
+    PathId(id): PathId,
 ) -> Result<Json<AttemptView>, ApiError> {
-    let (id, viewer) = (attempt_id(&id)?, visitor.viewer("attempt")?);
+    let (id, viewer) = (AttemptId(id), visitor.viewer("attempt")?);
     match state.store.cancel(id, viewer, Utc::now()).await? {
         Cancelled::Done => Ok(Json(read(&state, id, viewer, lang).await?)),
         Cancelled::Ended(_) => {
@@ -196,34 +217,52 @@ pub(crate) async fn answer(
     State(state): State<AppState>,
     Language(lang): Language,
     visitor: Visitor,
-    Path(id): Path<String>,
+    PathId(id): PathId,
     body: Result<Json<AnswersBody>, JsonRejection>,
 ) -> Result<Json<AttemptView>, ApiError> {
-    let (id, viewer) = (attempt_id(&id)?, visitor.viewer("attempt")?);
+    let (id, viewer) = (AttemptId(id), visitor.viewer("attempt")?);
     let attempt = state.store.attempt(id, viewer).await?.ok_or_else(|| ApiError::not_found("attempt"))?;
     let lab = lab_of(&state, &attempt).await?;
     let answers = body?.0.answers;
     lab.validate_after_answers(&answers).map_err(|faults| ApiError::invalid("invalid_answers", faults))?;
-    let runs = state.store.runs_with_traces(id, viewer).await?;
-    let runs: Vec<Run> = runs.into_iter().map(|stored| stored.run).collect();
-    let (before, after) = (attempt.answers_before, answers.clone());
-    let weighed = tokio::task::spawn_blocking(move || judge::weigh(&lab, &runs, &before, &after)).await?;
-    let grade = weighed.map_err(|error| ApiError::internal(&error))?.grade;
+    // What would be refused costs no grading; the store refuses again whoever comes second.
+    if attempt.state != AttemptState::Graded {
+        return Err(not_graded());
+    }
+    if attempt.answers_after.is_some() {
+        return Err(already_given());
+    }
+    let grade = grade_with(&state, lab, attempt, viewer, answers.clone()).await?;
     match state.store.answer_after(id, viewer, &answers, &grade, Utc::now()).await? {
         LateAnswers::Stored { .. } => Ok(Json(read(&state, id, viewer, lang).await?)),
-        LateAnswers::AlreadyGiven => {
-            Err(ApiError::conflict("answers_already_given", "These answers are given once, and they were."))
-        }
-        LateAnswers::NotGraded(_) => {
-            Err(ApiError::conflict("attempt_not_graded", "Answers are taken once the attempt is graded."))
-        }
+        LateAnswers::AlreadyGiven => Err(already_given()),
+        LateAnswers::NotGraded(_) => Err(not_graded()),
         LateAnswers::Absent => Err(ApiError::not_found("attempt")),
     }
 }
 
-/// An id from a path: what is no id names nothing.
-pub(crate) fn attempt_id(text: &str) -> Result<AttemptId, ApiError> {
-    Uuid::try_parse(text).map(AttemptId).map_err(|_| ApiError::not_found("attempt"))
+/// Grades what is stored together with these answers, one attempt at a time in this process.
+async fn grade_with(
+    state: &AppState,
+    lab: Arc<Lab>,
+    attempt: Attempt,
+    viewer: Viewer,
+    after: lab::Answers,
+) -> Result<lab::Grade, ApiError> {
+    let _turn = state.grading.acquire().await.map_err(|error| ApiError::internal(&error))?;
+    let runs = state.store.runs_with_traces(attempt.id, viewer).await?;
+    let runs: Vec<Run> = runs.into_iter().map(|stored| stored.run).collect();
+    let weigh = move || judge::weigh(&lab, &runs, &attempt.answers_before, &after);
+    let weighed = tokio::task::spawn_blocking(weigh).await?;
+    Ok(weighed.map_err(|error| ApiError::internal(&error))?.grade)
+}
+
+fn already_given() -> ApiError {
+    ApiError::conflict("answers_already_given", "These answers are given once, and they were.")
+}
+
+fn not_graded() -> ApiError {
+    ApiError::conflict("attempt_not_graded", "Answers are taken once the attempt is graded.")
 }
 
 /// The attempt as `viewer` may see it.
@@ -239,10 +278,10 @@ pub(crate) async fn read(
 }
 
 /// The exact lab that an attempt is about, which may no longer be the one on offer.
-async fn lab_of(state: &AppState, attempt: &Attempt) -> Result<std::sync::Arc<Lab>, ApiError> {
+async fn lab_of(state: &AppState, attempt: &Attempt) -> Result<Arc<Lab>, ApiError> {
     if let Some(lab) = state.labs.get(&attempt.lab_slug).filter(|lab| lab.digest == attempt.lab_digest) {
-        return Ok(std::sync::Arc::clone(lab));
+        return Ok(Arc::clone(lab));
     }
     let stored = state.store.lab(&attempt.lab_digest).await?.ok_or_else(|| ApiError::not_found("lab"))?;
-    Ok(std::sync::Arc::new(catalogue::restore(&stored)?))
+    Ok(Arc::new(catalogue::restore(&stored)?))
 }

@@ -4,7 +4,7 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::response::Sse;
 use axum::response::sse::{Event, KeepAlive};
 use futures_util::{Stream, stream};
@@ -13,9 +13,10 @@ use store::{AttemptId, Change, Subscription, Viewer};
 
 use super::AppState;
 use super::attempt_view::State as Stage;
-use super::attempts::{attempt_id, read};
+use super::attempts::read;
 use super::error::{ApiError, Problem};
 use super::lang::{LangParam, Language};
+use super::path::PathId;
 use super::visitor::Visitor;
 
 /// Proxies drop connections that are silent for a minute.
@@ -29,9 +30,9 @@ pub(crate) async fn stream(
     State(state): State<AppState>,
     Language(lang): Language,
     visitor: Visitor,
-    Path(id): Path<String>,
+    PathId(id): PathId,
 ) -> Result<Sse<impl Stream<Item = Result<Event, Infallible>>>, ApiError> {
-    let (id, viewer) = (attempt_id(&id)?, visitor.viewer("attempt")?);
+    let (id, viewer) = (AttemptId(id), visitor.viewer("attempt")?);
     // Subscribed before the first reading: nothing falls between.
     let changes = state.store.changes().subscribe();
     let first = current(&state, id, viewer, lang).await?;

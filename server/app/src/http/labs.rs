@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use axum::Json;
-use axum::extract::{Path, State};
+use axum::extract::State;
 use lab::{Lab, Lang, QuestionKind, QuestionStage, RunSpec, Stage};
 use serde::Serialize;
 use store::LabProgress;
@@ -11,6 +11,7 @@ use utoipa::ToSchema;
 
 use super::error::{ApiError, Problem};
 use super::lang::Language;
+use super::path::PathSlug;
 use super::visitor::Visitor;
 use super::{AppState, markdown};
 
@@ -136,7 +137,7 @@ pub(crate) async fn list(
     responses((status = OK, body = LabView), (status = NOT_FOUND, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn show(
     State(state): State<AppState>,
-    Path(slug): Path<String>,
+    PathSlug(slug): PathSlug,
     Language(lang): Language,
     visitor: Visitor,
 ) -> Result<Json<LabView>, ApiError> {

@@ -15,6 +15,7 @@ use tower_http::csrf::CsrfLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::sensitive_headers::SetSensitiveRequestHeadersLayer;
 use tower_http::set_header::SetResponseHeaderLayer;
+use tower_http::timeout::RequestBodyTimeoutLayer;
 use tower_http::trace::TraceLayer;
 
 use super::error::ApiError;
@@ -28,6 +29,12 @@ const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
      font-src 'self'; connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'";
 
+/// Methods that are counted by name.
+const METHODS: [&str; 5] = ["GET", "HEAD", "POST", "PUT", "DELETE"];
+
+/// A body that takes longer than this to arrive is not waited for.
+const BODY_TIMEOUT: Duration = Duration::from_secs(30);
+
 const REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
 /// Around the API: who is calling, and no writing from other sites' pages.
@@ -36,6 +43,7 @@ pub(crate) fn api(router: Router<AppState>, state: &AppState) -> Router<AppState
         .layer(from_fn_with_state(state.clone(), visitor::identify))
         .layer(CsrfLayer::new().with_rejection_response(|_| cross_site()))
         .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
+        .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(SetResponseHeaderLayer::if_not_present(
             header::CACHE_CONTROL,
             HeaderValue::from_static("no-store"),
@@ -73,7 +81,11 @@ fn span(request: &Request) -> tracing::Span {
 async fn measure(request: Request, next: Next) -> Response {
     let started = Instant::now();
     let route = request.extensions().get::<MatchedPath>().map_or("other", MatchedPath::as_str).to_owned();
-    let method = request.method().to_string();
+    // A client may send any word: each would be a series of its own.
+    let method = Some(request.method().as_str())
+        .filter(|method| METHODS.contains(method))
+        .unwrap_or("other")
+        .to_owned();
     let response = next.run(request).await;
     let status = response.status().as_u16().to_string();
     counter!("todoku_http_requests_total", "route" => route.clone(), "method" => method, "status" => status)

@@ -9,6 +9,7 @@ mod labs;
 mod lang;
 mod layers;
 mod markdown;
+mod path;
 mod runs;
 mod submission;
 mod visitor;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 use axum::Router;
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use store::Store;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 use tokio_util::sync::CancellationToken;
 use utoipa::OpenApi;
 use utoipa_axum::router::OpenApiRouter;
@@ -55,6 +56,8 @@ pub(crate) struct Inner {
     settings: Settings,
     /// Set when the server stops: long answers end.
     stop: CancellationToken,
+    /// Grading with late answers takes a core for as long as it lasts: one at a time.
+    grading: Semaphore,
     metrics: PrometheusHandle,
 }
 
@@ -80,7 +83,8 @@ impl AppState {
         if metrics::set_global_recorder(recorder).is_err() {
             tracing::debug!("metrics are recorded elsewhere in this process");
         }
-        Self(Arc::new(Inner { store, labs, engine, settings, stop, metrics }))
+        let grading = Semaphore::new(1);
+        Self(Arc::new(Inner { store, labs, engine, settings, stop, grading, metrics }))
     }
 }
 
@@ -121,6 +125,8 @@ pub(crate) fn router(state: AppState) -> anyhow::Result<Router> {
     let api = layers::api(api, &state);
     let app = Router::new()
         .nest(PREFIX, api)
+        // A nest does not match its own prefix with a slash behind it.
+        .route(&format!("{PREFIX}/"), axum::routing::any(async || ApiError::not_found("call in this API")))
         .merge(health::routes())
         .merge(web::routes(&state.settings.web_dir))
         .with_state(state);

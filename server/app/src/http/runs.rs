@@ -1,27 +1,29 @@
 //! What a run left: its raw trace.
 
-use axum::extract::{Path, State};
+use axum::extract::State;
 use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use store::RunId;
-use uuid::Uuid;
 
 use super::AppState;
 use super::error::{ApiError, Problem};
+use super::path::PathId;
 use super::visitor::Visitor;
 
 /// The text that strace wrote.
-#[utoipa::path(get, path = "/runs/{id}/trace", operation_id = "read_trace", params(("id" = Uuid, Path)),
+#[utoipa::path(get, path = "/runs/{id}/trace", operation_id = "read_trace", params(("id" = uuid::Uuid, Path)),
     responses((status = OK, content_type = "text/plain", body = String),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn trace(
     State(state): State<AppState>,
     visitor: Visitor,
-    Path(id): Path<String>,
+    PathId(id): PathId,
 ) -> Result<Response, ApiError> {
-    let id = Uuid::try_parse(&id).map(RunId).map_err(|_| ApiError::not_found("run"))?;
-    let trace =
-        state.store.run_trace(id, visitor.viewer("run")?).await?.ok_or_else(|| ApiError::not_found("run"))?;
+    let trace = state
+        .store
+        .run_trace(RunId(id), visitor.viewer("run")?)
+        .await?
+        .ok_or_else(|| ApiError::not_found("run"))?;
     let file = format!("attachment; filename=\"{}-{}-{}.strace\"", trace.attempt, trace.label, trace.try_no);
     let headers = [
         (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),

@@ -12,7 +12,7 @@ use super::error::ApiError;
 
 /// A new attempt.
 #[derive(Debug, Deserialize, ToSchema)]
-#[serde(deny_unknown_fields)]
+#[serde(deny_unknown_fields, expecting = "an object with lab, files and answers")]
 pub(crate) struct NewAttemptBody {
     /// The lab's slug.
     pub(crate) lab: String,

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use axum::Router;
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Response, header};
 use tower::Layer;
 use tower_http::services::{ServeDir, ServeFile};
 use tower_http::set_header::SetResponseHeaderLayer;
@@ -15,8 +15,13 @@ const HASHED: &str = "assets";
 
 /// Every other path is the page's own to show: it has a page for what does not exist.
 pub(crate) fn routes(dir: &Path) -> Router<AppState> {
+    // What is missing now may be there after the next build: only what was found is kept.
     let cached = |value| {
-        SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, HeaderValue::from_static(value))
+        let found = move |response: &Response<_>| {
+            let value = if response.status().is_client_error() { "no-store" } else { value };
+            Some(HeaderValue::from_static(value))
+        };
+        SetResponseHeaderLayer::if_not_present(header::CACHE_CONTROL, found)
     };
     let hashed = ServeDir::new(dir.join(HASHED)).precompressed_br().precompressed_gzip();
     let page = ServeFile::new(dir.join("index.html")).precompressed_br().precompressed_gzip();

@@ -1,7 +1,7 @@
 //! A server of its own for each test: a database of its own, a folder of its own, a free port.
 
 use std::collections::BTreeMap;
-use std::io::{BufRead, BufReader, Read};
+use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -220,6 +220,16 @@ impl Visitor {
             self.cookie = cookie.to_str().unwrap().split(';').next().map(Into::into);
         }
         response
+    }
+
+    /// Sends bytes that no client would; what comes back.
+    pub(crate) fn raw(&self, request: &str) -> String {
+        let mut stream = std::net::TcpStream::connect(self.address.trim_start_matches("http://")).unwrap();
+        stream.set_read_timeout(Some(PATIENCE)).unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer
     }
 
     pub(crate) fn get(&mut self, path: &str) -> Answer {

@@ -15,8 +15,10 @@ fn lab() -> Lab {
     load(&root()).unwrap_or_else(|errors| panic!("{errors}"))
 }
 
+/// A trace of the reference (`reference-...`) or of another script.
 fn fixture(name: &str) -> Vec<u8> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../strace/tests/fixtures");
+    let folder = if name.starts_with("reference-") { "tests/traces" } else { "../strace/tests/fixtures" };
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(folder);
     fs::read(folder.join(format!("{name}.strace"))).unwrap()
 }
 
@@ -45,11 +47,11 @@ fn recorded_runs() {
         "lists-threads",
     ];
     let nothing = [&["finishes", "sync-on-main"][..], &NO_POOL].concat();
-    check("A_read.js", "read-default", "read-pool8", &[]);
+    check("read.js", "reference-default", "reference-pool8", &[]);
     // This recording's script did not list its threads.
     check("read.js", "613-read-default", "613-read-pool8", &["lists-threads"]);
     // The runs exchanged: the sizes are those of the other run.
-    check("A_read.js", "read-pool8", "read-default", &["pool-of-4", "pool-of-8"]);
+    check("read.js", "reference-pool8", "reference-default", &["pool-of-4", "pool-of-8"]);
     // A thread that only calls itself libuv-worker reads the file.
     check("main.js", "cheat-named-worker", "cheat-named-worker", &nothing);
     check("throw.js", "613-throw", "613-throw", &nothing);
@@ -57,10 +59,9 @@ fn recorded_runs() {
 
 #[test]
 fn the_reference_answers_from_its_own_trace() {
-    let mut lab = lab();
+    let lab = lab();
     let solutions = load_solutions(&root(), &lab).unwrap_or_else(|errors| panic!("{errors}"));
-    lab.entry = "A_read.js".to_owned();
-    let runs = ["read-default", "read-pool8"].map(fixture);
+    let runs = ["reference-default", "reference-pool8"].map(fixture);
     let runs = [run("default", Some(&runs[0])), run("pool8", Some(&runs[1]))];
     let judge = |solution: &Solution| {
         let evidence = lab.gather(&runs, &solution.before, &Answers::new()).unwrap();

@@ -147,6 +147,12 @@ fn a_key_sent_twice_makes_one_attempt() {
     let mut visitor = server.visitor();
     visitor.submit("");
     visitor.headers.push(("idempotency-key", "one".into()));
-    assert_eq!(visitor.submit("1"), visitor.submit("1"));
+    let body = |script: &str| json!({ "lab": "read-sync-async", "files": { "read.js": script } });
+    let first = visitor.post("/api/v1/attempts", &body("1"));
+    let again = visitor.post("/api/v1/attempts", &body("1"));
+    assert_eq!((first.status, again.status), (201, 200));
+    assert_eq!(first.header("location"), again.header("location"));
+    let other = visitor.post("/api/v1/attempts", &body("2"));
+    assert_eq!(other.problem(), (422, "idempotency_key_reused".into()));
     assert_eq!(visitor.get("/api/v1/attempts").json()["items"].as_array().unwrap().len(), 2);
 }

@@ -66,6 +66,8 @@ fn addresses_that_name_nothing() {
         "/api/v1/attempts/no-uuid/events",
         "/api/v1/runs/no-uuid/trace",
         "/api/v1/no-such-call",
+        "/api/v1/attempts/%ff",
+        "/api/v1/",
     ] {
         assert_eq!(visitor.get(path).problem(), (404, "not_found".into()), "{path}");
     }

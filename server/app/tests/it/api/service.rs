@@ -65,7 +65,8 @@ fn every_answer_carries_the_headers_and_every_page_the_page() {
     assert_eq!((page.status, page.header("cache-control")), (200, "no-cache"));
     assert!(page.body.starts_with(b"<!doctype html>"));
     assert!(visitor.get("/assets/a-1.js").header("cache-control").contains("immutable"));
-    assert_eq!(visitor.get("/assets/none.js").status, 404);
+    let none = visitor.get("/assets/none.js");
+    assert_eq!((none.status, none.header("cache-control")), (404, "no-store"));
     assert_eq!(
         visitor.get("/../../Cargo.toml").status,
         200,
@@ -81,8 +82,11 @@ fn metrics_count_requests_and_attempts() {
     let mut visitor = server.visitor();
     let attempt = visitor.submit(&solution("reference"));
     visitor.ended(&attempt);
+    let odd = visitor.raw("BREW /healthz HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n\r\n");
+    assert!(odd.starts_with("HTTP/1.1 405"), "{odd}");
     let text = String::from_utf8(visitor.get("/metrics").body).unwrap();
     assert!(text.contains("todoku_attempts_total{end=\"graded\"} 1"), "{text}");
     assert!(text.contains("route=\"/api/v1/attempts\""), "{text}");
     assert!(text.contains("todoku_attempts_queued 0"), "{text}");
+    assert!(text.contains("method=\"other\"") && !text.contains("BREW"), "{text}");
 }
