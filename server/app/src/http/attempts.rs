@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::rejection::{JsonRejection, QueryRejection};
+use axum::extract::rejection::QueryRejection;
 use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
@@ -18,6 +18,7 @@ use uuid::Uuid;
 
 use super::AppState;
 use super::attempt_view::{AttemptView, State as StateView, view};
+use super::body::JsonBody;
 use super::error::{ApiError, Problem};
 use super::lang::{LangParam, Language};
 use super::path::PathId;
@@ -218,12 +219,12 @@ pub(crate) async fn answer(
     Language(lang): Language,
     visitor: Visitor,
     PathId(id): PathId,
-    body: Result<Json<AnswersBody>, JsonRejection>,
+    JsonBody(body): JsonBody<AnswersBody>,
 ) -> Result<Json<AttemptView>, ApiError> {
     let (id, viewer) = (AttemptId(id), visitor.viewer("attempt")?);
     let attempt = state.store.attempt(id, viewer).await?.ok_or_else(|| ApiError::not_found("attempt"))?;
     let lab = lab_of(&state, &attempt).await?;
-    let answers = body?.0.answers;
+    let answers = body.answers;
     lab.validate_after_answers(&answers).map_err(|faults| ApiError::invalid("invalid_answers", faults))?;
     // What would be refused costs no grading; the store refuses again whoever comes second.
     if attempt.state != AttemptState::Graded {

@@ -135,22 +135,9 @@ impl From<tokio::task::JoinError> for ApiError {
 
 impl From<JsonRejection> for ApiError {
     fn from(rejection: JsonRejection) -> Self {
-        let detail = rejection.body_text();
-        match rejection.status() {
-            StatusCode::PAYLOAD_TOO_LARGE => Self::new(
-                StatusCode::PAYLOAD_TOO_LARGE,
-                "body_too_large",
-                "The request's body is over 2 MiB.",
-            ),
-            StatusCode::UNPROCESSABLE_ENTITY => {
-                Self::new(StatusCode::UNPROCESSABLE_ENTITY, "invalid_body", detail)
-            }
-            StatusCode::UNSUPPORTED_MEDIA_TYPE => {
-                let detail = "Send JSON with the header `Content-Type: application/json`.";
-                Self::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "not_json", detail)
-            }
-            status => Self::new(status, "malformed_json", detail),
-        }
+        let status = rejection.status();
+        let code = if status == StatusCode::UNPROCESSABLE_ENTITY { "invalid_body" } else { "malformed_json" };
+        Self::new(status, code, rejection.body_text())
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use axum::Router;
-use axum::extract::{DefaultBodyLimit, MatchedPath, Request};
+use axum::extract::{MatchedPath, Request};
 use axum::http::{HeaderName, HeaderValue, StatusCode, header};
 use axum::middleware::{Next, from_fn, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
@@ -20,9 +20,6 @@ use tower_http::trace::TraceLayer;
 
 use super::error::ApiError;
 use super::{AppState, visitor};
-
-/// Most bytes of a request's body. A submission is at most 1 MiB of text, which JSON may double.
-const MAX_BODY_BYTES: usize = 2 * 1024 * 1024;
 
 /// No inline script, nothing from elsewhere. The editor's styles are adopted style sheets, which
 /// this policy does not touch.
@@ -42,7 +39,6 @@ pub(crate) fn api(router: Router<AppState>, state: &AppState) -> Router<AppState
     router
         .layer(from_fn_with_state(state.clone(), visitor::identify))
         .layer(CsrfLayer::new().with_rejection_response(|_| cross_site()))
-        .layer(DefaultBodyLimit::max(MAX_BODY_BYTES))
         .layer(RequestBodyTimeoutLayer::new(BODY_TIMEOUT))
         .layer(SetResponseHeaderLayer::if_not_present(
             header::CACHE_CONTROL,

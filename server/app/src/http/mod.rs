@@ -2,6 +2,7 @@
 
 mod attempt_view;
 mod attempts;
+mod body;
 mod error;
 mod events;
 mod health;

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use axum::body::Bytes;
 use axum::extract::{FromRequest, Json, Request};
 use lab::InputFault;
 use serde::Deserialize;
 use utoipa::ToSchema;
 
+use super::body;
 use super::error::ApiError;
 
 /// A new attempt.
@@ -27,25 +27,12 @@ pub(crate) struct NewAttemptBody {
 impl<S: Send + Sync> FromRequest<S> for NewAttemptBody {
     type Rejection = ApiError;
 
-    async fn from_request(request: Request, state: &S) -> Result<Self, Self::Rejection> {
-        let (parts, body) = request.into_parts();
-        let kind = parts.headers.get(axum::http::header::CONTENT_TYPE).cloned();
-        let bytes =
-            Bytes::from_request(Request::from_parts(parts, body), state).await.map_err(|rejection| {
-                let detail = rejection.body_text();
-                match rejection.status() {
-                    status @ axum::http::StatusCode::PAYLOAD_TOO_LARGE => {
-                        ApiError::new(status, "body_too_large", "The request's body is over 2 MiB.")
-                    }
-                    status => ApiError::new(status, "unreadable_body", detail),
-                }
-            })?;
-        if let Some(error) = not_utf8(&bytes) {
-            return Err(error);
+    async fn from_request(request: Request, _: &S) -> Result<Self, Self::Rejection> {
+        let bytes = body::read(request).await?;
+        match not_utf8(&bytes) {
+            Some(error) => Err(error),
+            None => Ok(Json::from_bytes(&bytes)?.0),
         }
-        let mut again = Request::new(axum::body::Body::from(bytes));
-        again.headers_mut().extend(kind.map(|kind| (axum::http::header::CONTENT_TYPE, kind)));
-        Ok(Json::<Self>::from_request(again, state).await?.0)
     }
 }
 

@@ -51,6 +51,9 @@ fn bodies_that_are_no_submission() {
         let shown = String::from_utf8_lossy(&body[..body.len().min(60)]).into_owned();
         assert_eq!(answer.problem(), (status, code.into()), "{shown}");
     }
+    let head = "POST /api/v1/attempts HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n";
+    let form = visitor.raw(&format!("{head}content-type: text/plain\r\ncontent-length: 2\r\n\r\n{{}}"));
+    assert!(form.starts_with("HTTP/1.1 415") && form.contains("not_json"), "{form}");
 }
 
 #[test]
