@@ -21,6 +21,7 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use sqlx::postgres::{PgConnectOptions, PgPool, PgPoolOptions};
+use sqlx::{Connection, PgConnection};
 
 pub use attempts::{AttemptState, Cancelled, Enqueued, NewAttempt, StoredLab, Viewer};
 pub use changes::{Change, Changes, Subscription};
@@ -59,6 +60,7 @@ impl Store {
         let pool = PgPoolOptions::new()
             .max_connections(max_connections)
             .acquire_timeout(ACQUIRE_TIMEOUT)
+            .after_release(|connection, _| Box::pin(end_any_transaction(connection)))
             .connect_with(options.application_name("todoku").options(SERVER_SETTINGS))
             .await?;
         Ok(Self::from_pool(pool))
@@ -98,4 +100,14 @@ impl Store {
     pub async fn close(&self) {
         self.pool.close().await;
     }
+}
+
+/// Sees to it that a connection goes back to the pool outside of any transaction.
+///
+/// A caller that goes away while `BEGIN` is on its way leaves a transaction that sqlx does not know of: the next user of
+/// the connection would write into it, and lose what was written. A transaction of our own joins one that is open, and its
+/// end is the end of both. Nobody waits for this: connections are released in the background.
+async fn end_any_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
+    connection.begin().await?.rollback().await?;
+    Ok(true)
 }

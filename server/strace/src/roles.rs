@@ -4,6 +4,8 @@
 //! names decide nothing here, with one exception that only takes a role away: JavaScript cannot
 //! name a thread of libuv's pool, hence a thread that named itself something else is not of it.
 
+use memchr::memmem;
+
 use crate::trace::{Event, EventKind, Phase, Role, Thread, Trace};
 
 /// What a thread did, gathered in one pass.
@@ -156,6 +158,9 @@ fn pool(trace: &Trace, deeds: &[Deeds], roles: &mut [(Role, &'static str)]) {
             }
         }
     }
+    // What machine code of the script's own makes may look like anything.
+    let trusted = own_machine_code(trace).unwrap_or(usize::MAX);
+    bursts.retain(|burst| burst[0].event < trusted);
     bursts.sort_by_key(|burst| burst[0].event);
     let works = |burst: &&Vec<Birth>| burst.iter().any(|birth| deeds[birth.child].works);
     for birth in bursts.iter().find(works).into_iter().flatten() {
@@ -163,6 +168,44 @@ fn pool(trace: &Trace, deeds: &[Deeds], roles: &mut [(Role, &'static str)]) {
             (Role::LibuvWorker, "one of the first threads made back to back that serve files or sockets");
     }
 }
+
+/// The event from which on the first process may run machine code that came with neither Node nor the
+/// system: it has read the head of an ELF file from elsewhere, as dlopen(3) does, or opened its own
+/// memory for writing.
+fn own_machine_code(trace: &Trace) -> Option<usize> {
+    let main_pid = trace.threads.first()?.pid;
+    trace.events.iter().position(|event| {
+        if event.phase != Phase::User || !event.ok() || trace.thread(event).pid != main_pid {
+            return false;
+        }
+        match trace.name(event) {
+            "read" | "pread64" => {
+                let holds_head = |span| memmem::find(trace.bytes(span), ELF_HEAD).is_some();
+                (holds_head(event.args) || holds_head(event.args_tail))
+                    && trace
+                        .details(event)
+                        .real
+                        .is_some_and(|file| !SYSTEM.iter().any(|dir| file.starts_with(dir)))
+            }
+            "open" | "openat" | "openat2" => {
+                let writes =
+                    trace.arguments(event).has_flag("O_RDWR") || trace.arguments(event).has_flag("O_WRONLY");
+                writes
+                    && trace
+                        .details(event)
+                        .real
+                        .is_some_and(|file| file.starts_with("/proc/") && file.ends_with("/mem"))
+            }
+            _ => false,
+        }
+    })
+}
+
+/// How strace prints a buffer that begins as every ELF file does (elf(5)).
+const ELF_HEAD: &[u8] = br#""\177ELF"#;
+
+/// Folders of the image that a run cannot write to.
+const SYSTEM: [&str; 3] = ["/usr/", "/lib", "/opt/"];
 
 /// Whether a thread gave itself a name that libuv gives none of its pool's threads.
 fn named_otherwise(thread: &Thread) -> bool {

@@ -256,3 +256,22 @@ fn a_thread_of_the_runtime_may_start_the_pool() {
     );
     assert_eq!(pool(&text), 2);
 }
+
+/// Threads made after a script loaded machine code of its own prove nothing of libuv.
+#[test]
+fn machine_code_of_the_scripts_own_makes_no_pool() {
+    let burst =
+        format!("1 {POOL_CLONE} = 2\n1 {POOL_CLONE} = 3\n3 openat(AT_FDCWD, \"/x\", O_RDONLY) = 4</x>\n");
+    let end = "1 +++ exited with 0 +++\n";
+    for (line, workers) in [
+        ("1 read(3</usr/lib/libc.so.6>, \"\\177ELF\\2\", 832) = 832\n", 2),
+        ("1 write(3</lab/f.node>, \"\\177ELF\\2\", 832) = 832\n", 2),
+        ("1 read(3</lab/f.node>, \"\\177ELF\\2\", 832) = 832\n", 0),
+        ("1 read(3</memfd:x>(deleted), \"\\177ELF\\2\", 832) = 832\n", 0),
+        ("1 openat(AT_FDCWD, \"/proc/self/mem\", O_RDONLY) = 3</proc/1/mem>\n", 2),
+        ("1 openat(AT_FDCWD, \"/proc/self/mem\", O_RDWR|O_CLOEXEC) = 3</proc/1/mem>\n", 0),
+    ] {
+        assert_eq!(pool(&format!("{line}{burst}{end}")), workers, "{line}");
+        assert_eq!(pool(&format!("{burst}{line}{end}")), 2, "a pool made before is a pool: {line}");
+    }
+}

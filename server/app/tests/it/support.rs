@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::PathBuf;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
@@ -138,9 +138,13 @@ impl Server {
 
     /// As an operator would.
     pub(crate) fn stop(mut self) {
+        assert!(self.end().success());
+    }
+
+    fn end(&mut self) -> ExitStatus {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
-        assert!(self.child.wait().unwrap().success());
+        self.child.wait().unwrap()
     }
 
     pub(crate) fn visitor(&self) -> Visitor {
@@ -154,9 +158,11 @@ impl Server {
 }
 
 impl Drop for Server {
+    /// Lets it remove its containers, where it still lives.
     fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
+        if matches!(self.child.try_wait(), Ok(None)) {
+            self.end();
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bollard::models::{ContainerCreateBody, ContainerSummaryStateEnum};
 use bollard::query_parameters::CreateContainerOptionsBuilder;
-use sandbox::{Config, Error, RunRequest, Sandbox, Swept};
+use sandbox::{Config, Error, RunRequest, Sandbox};
 use tokio_util::sync::CancellationToken;
 
 use crate::support::{Bench, config, labelled, spec, until, within};
@@ -90,13 +90,15 @@ async fn a_killed_worker_takes_its_run_with_it() {
     let state =
         || async { labelled(&bench.docker, &label).await.first().and_then(|container| container.state) };
     until(20, || async { state().await == Some(ContainerSummaryStateEnum::RUNNING) }).await;
-    // A living neighbour is left alone.
-    assert_eq!(bench.sandbox.sweep().await.unwrap(), Swept::default());
+    // A living neighbour is left alone, whatever else a sweep finds on this engine.
+    assert_eq!(bench.sandbox.sweep().await.unwrap().folders, 0);
+    assert_eq!(state().await, Some(ContainerSummaryStateEnum::RUNNING));
 
     worker.kill().unwrap();
     worker.wait().unwrap();
     until(6, || async { state().await == Some(ContainerSummaryStateEnum::EXITED) }).await;
-    assert_eq!(bench.sandbox.sweep().await.unwrap(), Swept { containers: 1, folders: 1 });
+    let swept = bench.sandbox.sweep().await.unwrap();
+    assert!(swept.containers >= 1 && swept.folders == 1, "{swept:?}");
     assert_eq!(state().await, None);
     assert_eq!(worker_instance(), None);
 }
@@ -135,7 +137,9 @@ async fn a_sweep_removes_what_has_expired_and_no_more() {
             CreateContainerOptionsBuilder::default().name(&format!("todoku-test-{stranger}-{name}")).build();
         bench.docker.create_container(Some(options), body).await.unwrap();
     }
-    assert_eq!(bench.sandbox.sweep().await.unwrap(), Swept { containers: 3, folders: 0 });
+    // Another test's sweep may have taken those that had expired; the forgotten one is this process's own.
+    let swept = bench.sandbox.sweep().await.unwrap();
+    assert!(swept.containers >= 1 && swept.folders == 0, "{swept:?}");
     let left = labelled(&bench.docker, &format!("todoku.sandbox={stranger}")).await;
     let names: Vec<_> = left.iter().flat_map(|container| container.names.clone().unwrap()).collect();
     assert_eq!(names, [format!("/todoku-test-{stranger}-new")]);

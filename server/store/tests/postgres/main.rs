@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod changes;
+mod dropped;
 mod grades;
 mod hostile;
 mod leases;
