@@ -1,7 +1,5 @@
 //! Attempts as their makers handle them: made and cancelled. Reading is in `reading.rs`, the workers' side in `queue.rs`.
 
-use std::fmt;
-
 use chrono::{DateTime, Utc};
 use lab::{Answers, Files};
 use serde::{Deserialize, Serialize};
@@ -206,16 +204,4 @@ fn refuse_nul_in_attempt(new: &NewAttempt) -> Result<(), Error> {
     }
     refuse_nul_in("answers", &new.answers)?;
     refuse_nul("idempotency_key", new.idempotency_key.as_deref().unwrap_or(""))
-}
-
-impl fmt::Display for AttemptState {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::Queued => "queued",
-            Self::Running => "running",
-            Self::Graded => "graded",
-            Self::Errored => "errored",
-            Self::Cancelled => "cancelled",
-        })
-    }
 }

@@ -4,6 +4,8 @@
 //! names decide nothing here, with one exception that only takes a role away: JavaScript cannot
 //! name a thread of libuv's pool, hence a thread that named itself something else is not of it.
 
+use std::collections::HashMap;
+
 use memchr::memmem;
 
 use crate::trace::{Event, EventKind, Phase, Role, Thread, Trace};
@@ -36,17 +38,17 @@ pub(crate) fn assign(trace: &mut Trace, main_pid: u32) {
             *role = (Role::Child, "belongs to another process");
         }
     }
-    let births = births(trace, 0);
+    let births = births(trace);
     if let Some(main) = roles.first_mut() {
         *main = (Role::Main, "first thread of the trace");
     }
-    platform(trace, &births, &deeds, &mut roles);
+    platform(trace, births.first().map_or(&[], Vec::as_slice), &deeds, &mut roles);
     for (index, role) in roles.iter_mut().enumerate() {
         if role.0 == Role::Other && deeds[index].owns_loop && deeds[index].sizes_heap {
             *role = (Role::JsWorker, "owns an event loop and sizes a heap");
         }
     }
-    pool(trace, &deeds, &mut roles);
+    pool(trace, &births, &deeds, &mut roles);
     for (thread, (role, rule)) in trace.threads.iter_mut().zip(roles) {
         (thread.role, thread.rule) = (role, rule);
     }
@@ -77,22 +79,27 @@ fn opens_loop(name: &str) -> bool {
     matches!(name, "epoll_create" | "epoll_create1" | "pipe2" | "eventfd2")
 }
 
-/// The threads that one thread made, in order.
-fn births(trace: &Trace, parent: u32) -> Vec<Birth> {
-    let mut births = Vec::new();
-    let mut follows = false;
+/// The threads that each thread made, in order, by the parent's index.
+fn births(trace: &Trace) -> Vec<Vec<Birth>> {
+    let made = trace
+        .threads
+        .iter()
+        .enumerate()
+        .filter_map(|(child, thread)| Some((thread.created? as usize, child)));
+    let made: HashMap<usize, usize> = made.collect();
+    let mut births: Vec<Vec<Birth>> = vec![Vec::new(); trace.threads.len()];
+    let mut follows = vec![false; trace.threads.len()];
     // A signal may strike between two clones: it is nothing that the parent does.
-    let calls = trace.events.iter().enumerate();
-    let calls = calls.filter(|(_, event)| event.thread == parent && event.kind == EventKind::Syscall);
+    let calls = trace.events.iter().enumerate().filter(|(_, event)| event.kind == EventKind::Syscall);
     for (index, event) in calls {
+        let parent = event.thread as usize;
         if trace.names.shape(event.name).clones {
-            let made = |thread: &Thread| thread.created == u32::try_from(index).ok();
-            if let Some(child) = trace.threads.iter().position(made) {
-                births.push(Birth { child, event: index, follows });
-                follows = true;
+            if let Some(&child) = made.get(&index) {
+                births[parent].push(Birth { child, event: index, follows: follows[parent] });
+                follows[parent] = true;
             }
         } else if !sets_up_thread(trace, event) {
-            follows = false;
+            follows[parent] = false;
         }
     }
     births
@@ -138,13 +145,13 @@ fn platform(trace: &Trace, births: &[Birth], deeds: &[Deeds], roles: &mut [(Role
 }
 
 /// libuv starts its pool in one go, from whichever thread needs it first.
-fn pool(trace: &Trace, deeds: &[Deeds], roles: &mut [(Role, &'static str)]) {
+fn pool(trace: &Trace, births: &[Vec<Birth>], deeds: &[Deeds], roles: &mut [(Role, &'static str)]) {
     // `Other` too: a thread of the runtime, such as the writer of trace events, may need the pool first.
     let starts_pool = |role: Role| matches!(role, Role::Main | Role::JsWorker | Role::Other);
     let mut bursts: Vec<Vec<Birth>> = Vec::new();
-    for parent in (0..roles.len()).filter(|thread| starts_pool(roles[*thread].0)) {
+    for (_, births) in births.iter().enumerate().filter(|(parent, _)| starts_pool(roles[*parent].0)) {
         let mut open = false;
-        for birth in births(trace, u32::try_from(parent).unwrap_or(u32::MAX)) {
+        for &birth in births {
             let candidate = roles[birth.child].0 == Role::Other
                 && !deeds[birth.child].owns_loop
                 && !named_otherwise(&trace.threads[birth.child]);

@@ -39,7 +39,7 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
         secure_cookies: config.public_url.starts_with("https://"),
         web_dir: config.web_dir,
     };
-    let app = http::router(http::AppState::new(store.clone(), labs, engine, settings, stop.clone()))?;
+    let app = http::router(http::AppState::new(store.clone(), labs, engine, settings, stop.clone()));
     let forget = tokio::spawn(forget_sessions(store.clone()));
     println!("Todoku is served at http://{address}");
     let served = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned()).await;

@@ -19,7 +19,7 @@ mod web;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use axum::Router;
+use axum::{Json, Router};
 use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use store::Store;
 use tokio::sync::{Semaphore, watch};
@@ -116,11 +116,10 @@ pub(crate) fn document() -> utoipa::openapi::OpenApi {
 const PREFIX: &str = "/api/v1";
 
 /// Everything that is served.
-pub(crate) fn router(state: AppState) -> anyhow::Result<Router> {
-    let document = document().to_json()?;
+pub(crate) fn router(state: AppState) -> Router {
     let (api, _) = api().split_for_parts();
     let api = api
-        .route("/openapi.json", axum::routing::get(move || std::future::ready(runs::json(document.clone()))))
+        .route("/openapi.json", axum::routing::get(async || Json(document())))
         .fallback(async || ApiError::not_found("call in this API"))
         .method_not_allowed_fallback(layers::method_not_allowed);
     let api = layers::api(api, &state);
@@ -131,5 +130,5 @@ pub(crate) fn router(state: AppState) -> anyhow::Result<Router> {
         .merge(health::routes())
         .merge(web::routes(&state.settings.web_dir))
         .with_state(state);
-    Ok(layers::all(app))
+    layers::all(app)
 }

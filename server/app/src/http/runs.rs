@@ -34,7 +34,3 @@ pub(crate) async fn trace(
     ];
     Ok((headers, trace.bytes).into_response())
 }
-
-pub(crate) fn json(document: String) -> impl IntoResponse {
-    ([(header::CONTENT_TYPE, "application/json")], document)
-}

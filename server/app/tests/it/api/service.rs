@@ -61,6 +61,8 @@ fn every_answer_carries_the_headers_and_every_page_the_page() {
         assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
         assert!(!answer.header("x-request-id").is_empty(), "{path}");
     }
+    let document = visitor.get("/api/v1/openapi.json").json();
+    assert!(document["openapi"].as_str().unwrap().starts_with("3.1"), "{document}");
     let page = visitor.get("/labs/anything");
     assert_eq!((page.status, page.header("cache-control")), (200, "no-cache"));
     assert!(page.body.starts_with(b"<!doctype html>"));
