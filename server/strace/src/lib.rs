@@ -9,17 +9,27 @@
 #![warn(missing_docs)]
 
 mod argv;
+mod clock;
 mod fds;
+mod leader;
 mod line;
 mod model;
 mod names;
+mod pairs;
 mod parse;
 mod roles;
+mod scan;
+mod stream;
+mod summary_table;
+mod table;
+mod tally;
 mod trace;
 mod value;
 
 pub use argv::argv;
 pub use parse::{Limits, Options, Parser, parse};
+pub use tally::{Tally, tally};
 pub use trace::{
-    Details, Event, EventKind, FdKind, FdLifetime, Incomplete, Mark, Note, Phase, Role, Thread, Trace,
+    Details, Event, EventKind, FdEnd, FdKind, FdLifetime, Incomplete, Mark, Note, Phase, Role, SummaryRow, Thread,
+    Trace,
 };

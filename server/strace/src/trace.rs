@@ -99,8 +99,10 @@ impl Role {
 /// One system call, signal or thread end. Texts are read through [`Trace`].
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// What it is.
-    pub kind: EventKind,
+    // Three million of them are kept: numbers that may be absent have a value that stands for it.
+    pub(crate) t_ns: i64,
+    pub(crate) dur_ns: i64,
+    pub(crate) ret: i64,
     /// Line of the event, or of its first half; from 1.
     pub line: u32,
     /// Line of its second half; the same as `line` for a whole line.
@@ -109,41 +111,73 @@ pub struct Event {
     pub tid: u32,
     /// Index into [`Trace::threads`].
     pub thread: u32,
-    /// Start in ns since the trace's first timestamp; `None` without timestamps.
-    pub t_ns: Option<i64>,
-    /// Duration in ns, where strace printed one (`-T`).
-    pub dur_ns: Option<i64>,
-    /// Return value, exit status or killing signal's absence; `None` for `?`.
-    pub ret: Option<i64>,
-    /// The file descriptor it acts on, or the one it returned.
-    pub fd: Option<i32>,
-    /// Index into [`Trace::fds`]: the descriptor's lifetime.
-    pub serial: Option<u32>,
-    /// Phase of the program.
-    pub phase: Phase,
-    /// Whether both halves are there.
-    pub complete: bool,
-    pub(crate) name: Name,
-    pub(crate) errno: Option<Name>,
+    pub(crate) fd: i32,
+    pub(crate) serial: u32,
     /// Arguments, or the text of a signal; of the first half where there are two.
     pub(crate) args: Span,
     /// Arguments of the second half.
     pub(crate) args_tail: Span,
     /// What stands in `<...>` behind the return value.
     pub(crate) ret_note: Span,
+    pub(crate) name: Name,
+    pub(crate) errno: Name,
+    /// What it is.
+    pub kind: EventKind,
+    /// Phase of the program.
+    pub phase: Phase,
+    /// Whether both halves are there.
+    pub complete: bool,
+    pub(crate) has_ret: bool,
 }
 
+/// Stands for a time that the trace does not say.
+pub(crate) const NO_TIME: i64 = i64::MIN;
+/// Stands for no descriptor.
+pub(crate) const NO_FD: i32 = i32::MIN;
+/// Stands for no index.
+pub(crate) const NO_INDEX: u32 = u32::MAX;
+
 impl Event {
-    /// Whether the call returned something other than an error.
+    /// Start in ns since the trace's first timestamp; `None` without timestamps.
     #[must_use]
-    pub fn ok(&self) -> bool {
-        self.errno.is_none() && self.ret.is_some()
+    pub const fn t_ns(&self) -> Option<i64> {
+        if self.t_ns == NO_TIME { None } else { Some(self.t_ns) }
+    }
+
+    /// Duration in ns, where strace printed one (`-T`).
+    #[must_use]
+    pub const fn dur_ns(&self) -> Option<i64> {
+        if self.dur_ns == NO_TIME { None } else { Some(self.dur_ns) }
     }
 
     /// End in ns since the trace's first timestamp, where start and duration are known.
     #[must_use]
     pub fn end_ns(&self) -> Option<i64> {
-        Some(self.t_ns? + self.dur_ns?)
+        Some(self.t_ns()?.saturating_add(self.dur_ns()?))
+    }
+
+    /// Return value, or exit status; `None` for `?`, a signal, or a half.
+    #[must_use]
+    pub const fn ret(&self) -> Option<i64> {
+        if self.has_ret { Some(self.ret) } else { None }
+    }
+
+    /// Whether the call returned something other than an error.
+    #[must_use]
+    pub fn ok(&self) -> bool {
+        self.has_ret && self.errno == Name::NONE
+    }
+
+    /// The file descriptor it acts on, or the one it returned.
+    #[must_use]
+    pub const fn fd(&self) -> Option<i32> {
+        if self.fd == NO_FD { None } else { Some(self.fd) }
+    }
+
+    /// Index into [`Trace::fds`]: the descriptor's lifetime.
+    #[must_use]
+    pub const fn serial(&self) -> Option<u32> {
+        if self.serial == NO_INDEX { None } else { Some(self.serial) }
     }
 }
 
@@ -218,7 +252,8 @@ impl FdKind {
     }
 }
 
-/// One lifetime of a descriptor number, from the call that returned it to the close.
+/// One lifetime of a descriptor number in one process, from the call that returned it, or the fork that
+/// handed it down, to what ended it. Its path is [`Trace::fd_path`].
 #[derive(Debug, Clone)]
 pub struct FdLifetime {
     /// The number.
@@ -227,18 +262,51 @@ pub struct FdLifetime {
     pub pid: u32,
     /// What it refers to.
     pub kind: FdKind,
-    /// Path as resolved by the kernel, or strace's description of a socket or pipe.
-    pub path: Option<String>,
+    /// Whether a successful `execve` ends it.
+    pub cloexec: bool,
+    /// What ended it; `None` while it is open.
+    pub end: Option<FdEnd>,
     /// Thread that opened it; `None` where it was open before the trace began.
     pub tid: Option<u32>,
-    /// Index of the event that opened it.
+    /// Index of the event that opened it, or of the fork that handed it down.
     pub opened: Option<u32>,
-    /// Index of the event that closed it.
+    /// Index of the event that ended it.
     pub closed: Option<u32>,
     /// Return of the opening call.
     pub opened_ns: Option<i64>,
     /// Start of the closing call.
     pub closed_ns: Option<i64>,
+    /// What strace says it is, or the path argument of its opener.
+    pub(crate) label: Span,
+}
+
+/// What ended a descriptor's lifetime.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FdEnd {
+    /// `close` or `close_range`.
+    Close,
+    /// `dup2` or `dup3` over it.
+    Dup,
+    /// The number was returned anew, so that it must have been closed unseen.
+    Reused,
+    /// A successful `execve`, by its close-on-exec flag.
+    Exec,
+    /// The end of its process.
+    Exit,
+}
+
+impl FdEnd {
+    /// The word of the evidence tables.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Close => "close",
+            Self::Dup => "dup",
+            Self::Reused => "reused",
+            Self::Exec => "exec",
+            Self::Exit => "exit",
+        }
+    }
 }
 
 /// `mark(name)`: one failing `access("/__mark__/name")` of the main thread. The first of each name.
@@ -256,7 +324,22 @@ pub struct Note {
     /// Line, from 1; 0 where it concerns the whole trace.
     pub line: u32,
     /// What was odd.
-    pub text: String,
+    pub text: Cow<'static, str>,
+}
+
+/// A row of a table of `strace -c` that stands in the text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryRow {
+    /// Line, from 1.
+    pub line: u32,
+    /// The call.
+    pub name: String,
+    /// How often it was made.
+    pub calls: u64,
+    /// How often it failed.
+    pub errors: u64,
+    /// Time spent in it, as the tracer counted it.
+    pub seconds: f64,
 }
 
 /// Why a trace cannot be trusted whole.
@@ -330,12 +413,15 @@ pub struct Trace {
     pub marks: Vec<Mark>,
     /// Oddities in the order of their lines.
     pub notes: Vec<Note>,
+    /// Tables of `strace -c` that stand in the text.
+    pub summary: Vec<SummaryRow>,
     /// Reasons not to trust the trace whole, each once; empty for a complete trace.
     pub incomplete: Vec<Incomplete>,
     pub(crate) text: Vec<u8>,
     pub(crate) line_starts: Vec<u32>,
     pub(crate) names: Names,
 }
+
 
 impl Trace {
     /// Whether the trace can be trusted whole.
@@ -377,7 +463,7 @@ impl Trace {
     /// Symbol of the error (`ENOENT`), where the call failed.
     #[must_use]
     pub fn errno(&self, event: &Event) -> Option<&str> {
-        event.errno.map(|errno| self.names.get(errno))
+        (event.errno != Name::NONE).then(|| self.names.get(event.errno))
     }
 
     /// Arguments as strace wrote them, both halves joined.
@@ -409,6 +495,22 @@ impl Trace {
         &self.text[span.start as usize..span.end as usize]
     }
 
+    /// Path of a descriptor as the kernel resolved it, or strace's words for a socket or pipe. Without
+    /// strace's `-y` it is the path as its opener said it; `None` where the trace does not say.
+    #[must_use]
+    pub fn fd_path(&self, lifetime: &FdLifetime) -> Option<Cow<'_, str>> {
+        value::label(self.bytes(lifetime.label))
+    }
+
+    /// Where a part of the text stands in it; nowhere for a text that is not of this trace.
+    pub(crate) fn span_of(&self, part: &[u8]) -> Span {
+        let start = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
+        match (u32::try_from(start), u32::try_from(start.wrapping_add(part.len()))) {
+            (Ok(start), Ok(end)) if end as usize <= self.text.len() => Span { start, end },
+            _ => Span::default(),
+        }
+    }
+
     /// The signal of a `killed` event (`SIGKILL`).
     #[must_use]
     pub fn signal(&self, event: &Event) -> Option<&str> {
@@ -417,10 +519,10 @@ impl Trace {
     }
 
     pub(crate) fn arguments(&self, event: &Event) -> Arguments<'_> {
-        Arguments::new(self.bytes(event.args), self.bytes(event.args_tail))
+        Arguments { head: self.bytes(event.args), tail: self.bytes(event.args_tail) }
     }
 
-    pub(crate) fn note(&mut self, line: u32, text: impl Into<String>) {
+    pub(crate) fn note(&mut self, line: u32, text: impl Into<Cow<'static, str>>) {
         self.notes.push(Note { line, text: text.into() });
     }
 }
