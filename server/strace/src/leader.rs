@@ -90,6 +90,7 @@ fn column(line: &[u8], at: usize) -> Option<usize> {
 }
 
 /// One of strace's times at `at`, followed by a blank.
+#[inline]
 fn time(line: &[u8], at: usize) -> Option<(Time, usize)> {
     let relative = line[at] == b'(';
     if relative && line.get(at + 1) != Some(&b'+') {
@@ -111,6 +112,7 @@ fn time(line: &[u8], at: usize) -> Option<(Time, usize)> {
 }
 
 /// `seconds[.fraction]` at `at` in ns, digits beyond the ninth left out.
+#[inline]
 pub(crate) fn seconds(line: &[u8], at: usize) -> Option<(i64, usize)> {
     let (whole, end) = number(line, at);
     let ns = i64::try_from(whole?).ok()?.checked_mul(1_000_000_000)?;

@@ -3,7 +3,7 @@
 use memchr::memchr;
 
 use crate::leader::seconds;
-use crate::scan::{Stop, UNFINISHED, annotation_end, number, scan, spaces};
+use crate::scan::{Stop, UNFINISHED, annotation_end, find, number, scan, spaces};
 
 /// What a record says. Ranges are offsets into the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -154,6 +154,8 @@ fn call(line: &[u8], at: usize) -> (Body<'_>, usize) {
     match scan(line, start, 1) {
         Stop::Closed(close) => match ret(line, close + 1) {
             Some((ret, end)) => (Body::Call { name, args: (start, close), ret }, end),
+            // The line was cut behind the bracket, or what stands there is of somebody else.
+            None if spaces(line, close + 1) == line.len() => head(close, 1, HeadEnd::Cut, line.len()),
             None => (Body::Unread("no value stands behind this call"), at),
         },
         Stop::Unfinished { at: marker, depth } => {
@@ -165,6 +167,9 @@ fn call(line: &[u8], at: usize) -> (Body<'_>, usize) {
         }
         Stop::End { depth } => {
             let (args_end, why) = open_end(line, start);
+            if why == HeadEnd::Cut && find(&line[start..], b"[wait(0x").is_some() {
+                return (Body::Unread("the tracer's own debugging (-d) stands inside this call"), at);
+            }
             head(args_end, depth, why, line.len())
         }
     }

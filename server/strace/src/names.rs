@@ -86,7 +86,28 @@ pub(crate) enum Effect {
 pub(crate) struct Names {
     entries: Vec<(Box<str>, Shape)>,
     index: FxHashMap<Box<[u8]>, Name>,
+    /// Short names as words, each where its hash says: nearly every name is found here, without a hash
+    /// over its bytes.
+    recent: Box<[(Key, Name); RECENT]>,
     exits: [Name; 3],
+}
+
+/// A name of up to sixteen bytes as two words; no name holds a zero byte.
+type Key = [u64; 2];
+
+const RECENT: usize = 256;
+
+fn key(name: &[u8]) -> Option<Key> {
+    let word = |from: usize| match name.get(from..from + 8) {
+        Some(eight) => eight.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        None => name.get(from..).unwrap_or_default().iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+    };
+    (name.len() <= 16).then(|| [word(0), word(8)])
+}
+
+/// Where a key has its place: multiplied by the golden ratio's fraction, the high bits are mixed well.
+fn place(key: Key) -> usize {
+    ((key[0] ^ key[1].rotate_left(7)).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as usize
 }
 
 /// How a thread ends: the names of `exit` events.
@@ -102,6 +123,7 @@ impl Default for Names {
         let mut names = Self {
             entries: vec![("?".into(), Shape::default())],
             index: FxHashMap::default(),
+            recent: Box::new([([0; 2], Name::NONE); RECENT]),
             exits: [Name::NONE; 3],
         };
         names.exits = [b"exited".as_slice(), b"killed", b"superseded"].map(|name| names.intern(name));
@@ -113,6 +135,18 @@ impl Names {
     /// The name of `bytes`; allocates only when it is new.
     #[inline]
     pub(crate) fn intern(&mut self, bytes: &[u8]) -> Name {
+        let Some(key) = key(bytes) else { return self.lookup(bytes) };
+        let place = place(key);
+        let (known, name) = self.recent[place];
+        if known == key && name != Name::NONE {
+            return name;
+        }
+        let name = self.lookup(bytes);
+        self.recent[place] = (key, name);
+        name
+    }
+
+    fn lookup(&mut self, bytes: &[u8]) -> Name {
         match self.index.get(bytes) {
             Some(&name) => name,
             None => self.add(bytes),

@@ -219,6 +219,7 @@ pub(crate) fn number(line: &[u8], at: usize) -> (Option<u64>, usize) {
 }
 
 /// The rest of a number that has more than eight digits.
+#[inline]
 fn more(line: &[u8], at: usize, value: u64) -> (Option<u64>, usize) {
     let (mut value, mut end) = (Some(value), at);
     loop {
@@ -256,6 +257,7 @@ pub(crate) fn eight(line: &[u8], at: usize) -> (u64, usize) {
 }
 
 /// The same near the end of a line.
+#[cold]
 fn few(line: &[u8], at: usize) -> (u64, usize) {
     let rest = line.get(at..).unwrap_or_default();
     let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();

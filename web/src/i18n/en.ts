@@ -33,7 +33,13 @@ const en = {
   lab: {
     text: 'Text',
     editor: 'Editor',
+    attempt: 'Attempt',
+    views: 'Views of the attempt',
     report: 'Report',
+    trace: 'Trace',
+    explorer: 'Explorer',
+    loadingView: 'Loading this view',
+    viewAfter: 'There is something to look at here as soon as an attempt has ended.',
     howItRuns: 'How it will be run',
     checks: 'What is checked',
     checkPoints: (n: number) => (n === 1 ? '1 pt' : `${n} pts`),
@@ -142,6 +148,7 @@ const en = {
     points: (got: number, max: number) => `${got}/${max}`,
     pointsSpoken: (got: number, max: number) => `${got} of ${max} points`,
     lineSpoken: (line: number) => `line ${line}`,
+    showLine: (line: number) => `Show line ${line} in the trace`,
   },
   runs: {
     title: 'Runs',

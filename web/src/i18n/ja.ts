@@ -33,7 +33,13 @@ const ja: Messages = {
   lab: {
     text: '本文',
     editor: 'エディター',
+    attempt: '試行',
+    views: '試行の見かた',
     report: 'レポート',
+    trace: 'トレース',
+    explorer: 'クエリ',
+    loadingView: '読み込んでいます',
+    viewAfter: '試行が終わると、ここで中身を調べられます。',
     howItRuns: '実行のしかた',
     checks: 'チェック項目',
     checkPoints: (n) => `${n} 点`,
@@ -142,6 +148,7 @@ const ja: Messages = {
     points: (got, max) => `${got}/${max}`,
     pointsSpoken: (got, max) => `${max} 点中 ${got} 点`,
     lineSpoken: (line) => `${line} 行目`,
+    showLine: (line) => `${line} 行目をトレースで見る`,
   },
   runs: {
     title: '実行の記録',
