@@ -10,8 +10,10 @@ use strace::{Limits, Options, Parser};
 fn main() {
     for file in std::env::args().skip(1).filter(|argument| !argument.starts_with("--")) {
         let text = std::fs::read(&file).unwrap();
-        let options =
-            Options { limits: Limits { bytes: text.len(), events: usize::MAX, ..Limits::default() }, ..Options::default() };
+        let options = Options {
+            limits: Limits { bytes: text.len(), events: usize::MAX, ..Limits::default() },
+            ..Options::default()
+        };
         let megabytes = text.len() as f64 / 1e6;
         let rounds = if megabytes < 50.0 { 20 } else { 3 };
         let mut best = [f64::MAX; 4];
@@ -24,7 +26,9 @@ fn main() {
             time(&mut best[0], &mut || {
                 black_box(memchr::memchr_iter(b'\n', &text).fold(0, |last, at| at ^ last));
             });
-            time(&mut best[1], &mut || drop(black_box(strace::tally(&text))));
+            time(&mut best[1], &mut || {
+                black_box(strace::tally(&text));
+            });
             time(&mut best[2], &mut || drop(black_box(strace::parse(&text, &options))));
             time(&mut best[3], &mut || {
                 let mut parser = Parser::new(options.clone());
@@ -33,7 +37,9 @@ fn main() {
             });
         }
         println!("{file}: {megabytes:.1} MB, {:?}", strace::tally(&text));
-        for (name, seconds) in ["lines by memchr", "read and pair", "full model", "the same in chunks"].iter().zip(best) {
+        for (name, seconds) in
+            ["lines by memchr", "read and pair", "full model", "the same in chunks"].iter().zip(best)
+        {
             println!("{name:<20} {:>8.0} MB/s {:>6.3} of slicing", megabytes / seconds, best[0] / seconds);
         }
     }

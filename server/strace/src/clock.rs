@@ -18,7 +18,8 @@ impl Clock {
             Time::Delta(ns) => self.last.saturating_add(ns),
             Time::OfDay(ns) => {
                 // A step back of more than half a day is midnight, not a clock set back.
-                if self.first.is_some() && ns.saturating_add(self.day) < self.last.saturating_sub(DAY_NS / 2) {
+                if self.first.is_some() && ns.saturating_add(self.day) < self.last.saturating_sub(DAY_NS / 2)
+                {
                     self.day = self.day.saturating_add(DAY_NS);
                 }
                 ns.saturating_add(self.day)

@@ -396,7 +396,8 @@ impl Fds {
 
     /// The lifetime that a `dup` copies, where it is known.
     fn copied(&self, table: u32, act: Act<'_>) -> Option<u32> {
-        let copies = matches!(act.shape.effect, Effect::Copies | Effect::Replaces) || act.shape.call == Call::Fcntl;
+        let copies =
+            matches!(act.shape.effect, Effect::Copies | Effect::Replaces) || act.shape.call == Call::Fcntl;
         if !copies {
             return None;
         }

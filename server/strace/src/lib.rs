@@ -13,6 +13,7 @@ mod clock;
 mod fds;
 mod leader;
 mod line;
+mod merge;
 mod model;
 mod names;
 mod pairs;
@@ -20,6 +21,7 @@ mod parse;
 mod roles;
 mod scan;
 mod stream;
+mod summary;
 mod summary_table;
 mod table;
 mod tally;
@@ -27,9 +29,11 @@ mod trace;
 mod value;
 
 pub use argv::argv;
+pub use merge::merge;
 pub use parse::{Limits, Options, Parser, parse};
+pub use summary::{ByName, CallSums, NamedSums, RoleSums, Summarizer, Summary, Sums};
 pub use tally::{Tally, tally};
 pub use trace::{
-    Details, Event, EventKind, FdEnd, FdKind, FdLifetime, Incomplete, Mark, Note, Phase, Role, SummaryRow, Thread,
-    Trace,
+    Details, Event, EventKind, FdEnd, FdKind, FdLifetime, Incomplete, Mark, Note, Phase, Role, SummaryRow,
+    Thread, Trace,
 };

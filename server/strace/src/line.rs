@@ -196,7 +196,8 @@ fn open_end(line: &[u8], start: usize) -> (usize, HeadEnd) {
 fn tail(line: &[u8], at: usize) -> (Body<'_>, usize) {
     let text = &line[at..];
     if let Some(named) = text.strip_prefix(b"<... ") {
-        let length = if named.starts_with(b"???") { 3 } else { named.iter().take_while(|b| is_name(**b)).count() };
+        let length =
+            if named.starts_with(b"???") { 3 } else { named.iter().take_while(|b| is_name(**b)).count() };
         if length > 0 && named[length..].starts_with(b" resumed>") {
             return (Body::Tail { name: &named[..length], rest: at + 5 + length + 9 }, at);
         }
@@ -285,7 +286,8 @@ fn behind_value<'a>(line: &'a [u8], mut at: usize, ret: &mut Ret<'a>) -> usize {
                 return spaces(line, end + 1);
             }
             Some(b'E') if ret.errno.is_none() => {
-                let symbol = rest.iter().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || **b == b'_');
+                let symbol =
+                    rest.iter().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || **b == b'_');
                 let length = symbol.count();
                 ret.errno = Some(&rest[..length]);
                 at = start + length;
@@ -352,7 +354,8 @@ fn returned(text: &[u8], at: usize) -> Option<(Option<i64>, usize)> {
     if end == start {
         return None;
     }
-    let value = value.map(|value| if negative { value.cast_signed().wrapping_neg() } else { value.cast_signed() });
+    let value =
+        value.map(|value| if negative { value.cast_signed().wrapping_neg() } else { value.cast_signed() });
     Some((value, end))
 }
 
@@ -374,7 +377,8 @@ fn is_attach(text: &[u8]) -> bool {
 
 /// ` | 00000  68 65 6c ...  hello |`
 fn is_dump(text: &[u8]) -> bool {
-    text.strip_prefix(b"| ").is_some_and(|rest| rest.iter().take_while(|b| b.is_ascii_hexdigit()).count() >= 5)
+    text.strip_prefix(b"| ")
+        .is_some_and(|rest| rest.iter().take_while(|b| b.is_ascii_hexdigit()).count() >= 5)
         && text.ends_with(b"|")
 }
 

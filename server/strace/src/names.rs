@@ -100,7 +100,12 @@ const RECENT: usize = 256;
 fn key(name: &[u8]) -> Option<Key> {
     let word = |from: usize| match name.get(from..from + 8) {
         Some(eight) => eight.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
-        None => name.get(from..).unwrap_or_default().iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte)),
+        None => name
+            .get(from..)
+            .unwrap_or_default()
+            .iter()
+            .rev()
+            .fold(0, |word, byte| word << 8 | u64::from(*byte)),
     };
     (name.len() <= 16).then(|| [word(0), word(8)])
 }
@@ -179,8 +184,24 @@ impl Names {
 fn shape(name: &str) -> Shape {
     let call = call(name);
     let shape = Shape { call, waits: waits(name), ..arguments(name) };
-    Shape { address: matches!(name, "connect" | "bind" | "accept" | "accept4" | "sendto" | "recvfrom"
-        | "sendmsg" | "recvmsg" | "sendmmsg" | "recvmmsg" | "getsockname" | "getpeername"), ..shape }
+    Shape {
+        address: matches!(
+            name,
+            "connect"
+                | "bind"
+                | "accept"
+                | "accept4"
+                | "sendto"
+                | "recvfrom"
+                | "sendmsg"
+                | "recvmsg"
+                | "sendmmsg"
+                | "recvmmsg"
+                | "getsockname"
+                | "getpeername"
+        ),
+        ..shape
+    }
 }
 
 fn arguments(name: &str) -> Shape {
@@ -253,9 +274,30 @@ fn call(name: &str) -> Call {
 fn waits(name: &str) -> bool {
     matches!(
         name,
-        "epoll_wait" | "epoll_pwait" | "epoll_pwait2" | "poll" | "ppoll" | "select" | "pselect6" | "_newselect"
-            | "futex" | "futex_wait" | "futex_waitv" | "nanosleep" | "clock_nanosleep" | "clock_nanosleep_time64"
-            | "wait4" | "waitpid" | "waitid" | "pause" | "rt_sigsuspend" | "rt_sigtimedwait" | "restart_syscall"
-            | "accept" | "accept4" | "io_getevents" | "io_uring_enter"
+        "epoll_wait"
+            | "epoll_pwait"
+            | "epoll_pwait2"
+            | "poll"
+            | "ppoll"
+            | "select"
+            | "pselect6"
+            | "_newselect"
+            | "futex"
+            | "futex_wait"
+            | "futex_waitv"
+            | "nanosleep"
+            | "clock_nanosleep"
+            | "clock_nanosleep_time64"
+            | "wait4"
+            | "waitpid"
+            | "waitid"
+            | "pause"
+            | "rt_sigsuspend"
+            | "rt_sigtimedwait"
+            | "restart_syscall"
+            | "accept"
+            | "accept4"
+            | "io_getevents"
+            | "io_uring_enter"
     )
 }

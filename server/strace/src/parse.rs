@@ -9,9 +9,7 @@ use crate::model::Model;
 use crate::names::{ExitName, Name};
 use crate::pairs::Pairs;
 use crate::summary_table::SummaryTable;
-use crate::trace::{
-    Event, EventKind, Incomplete, NO_FD, NO_INDEX, NO_TIME, Role, Span, Thread, Trace,
-};
+use crate::trace::{Event, EventKind, Incomplete, NO_FD, NO_INDEX, NO_TIME, Span, Thread, Trace};
 
 /// Caps on what is kept of a trace. Beyond one, the trace is cut and says so.
 #[derive(Debug, Clone)]
@@ -122,7 +120,8 @@ impl Parser {
             self.trace.incomplete.push(Incomplete::Capped);
         }
         // A thread that died in a call explains why that call has no second half.
-        let rest: Vec<_> = self.pairs.rest().filter(|(thread, _)| !self.trace.threads[*thread].ended).collect();
+        let rest: Vec<_> =
+            self.pairs.rest().filter(|(thread, _)| !self.trace.threads[*thread].ended).collect();
         for (_, half) in rest {
             self.abandon(half);
         }
@@ -214,11 +213,17 @@ impl Parser {
                 }
                 // Its arguments can be read only where its first half left off.
                 Body::Tail { name, rest } => {
-                    let depth = self.pairs.expected(leader.tid.unwrap_or(self.options.tid)).map_or(1, |w| w.depth);
+                    let depth =
+                        self.pairs.expected(leader.tid.unwrap_or(self.options.tid)).map_or(1, |w| w.depth);
                     let name = self.trace.names.intern(name);
                     let line = &self.trace.text[start..end];
                     let Some((args, ret, behind)) = line::tail_end(line, rest, depth) else {
-                        return self.unread(number, start, end, "the second half of a call does not end here");
+                        return self.unread(
+                            number,
+                            start,
+                            end,
+                            "the second half of a call does not end here",
+                        );
                     };
                     let ret = own(ret, start, &mut self.trace.names);
                     (Record::Tail { name, args: span(start, args), ret }, behind)
@@ -317,8 +322,12 @@ impl Parser {
                 if let Some(text) = remark.as_str() {
                     self.trace.note(line, text);
                 }
-                if remark == (Remark::Marker { detached: true }) {
-                    self.trace.incomplete.push(Incomplete::Detached);
+                match remark {
+                    Remark::Marker { detached: true } => self.trace.incomplete.push(Incomplete::Detached),
+                    Remark::Frame if !self.trace.incomplete.contains(&Incomplete::Frames) => {
+                        self.trace.incomplete.push(Incomplete::Frames);
+                    }
+                    _ => {}
                 }
             }
         }
@@ -426,19 +435,7 @@ impl Parser {
     }
 
     fn new_thread(&mut self, tid: u32) -> u32 {
-        self.trace.threads.push(Thread {
-            pid: tid,
-            tid,
-            parent_tid: None,
-            role: Role::Other,
-            rule: "",
-            comm: None,
-            created_ns: None,
-            named_ns: None,
-            exited_ns: None,
-            created: None,
-            ended: false,
-        });
+        self.trace.threads.push(Thread::new(tid));
         self.model.thread();
         self.pairs.add(tid)
     }

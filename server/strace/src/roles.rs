@@ -141,7 +141,8 @@ impl Roles {
         let mut inspector = false;
         for birth in births {
             if birth.call < own_loop {
-                roles[birth.child] = (Role::V8Worker, "made after the scheduler and before main's event loop");
+                roles[birth.child] =
+                    (Role::V8Worker, "made after the scheduler and before main's event loop");
             } else if !inspector && !self.lives[birth.child].owns_loop {
                 roles[birth.child] =
                     (Role::SignalInspector, "first thread made after main's event loop, before user code");

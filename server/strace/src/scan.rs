@@ -46,7 +46,9 @@ const CLASS: [u8; 256] = {
 
 /// Finds the bracket that closes a call, from `at` on, `depth` brackets deep.
 pub(crate) fn scan(line: &[u8], mut at: usize, mut depth: u32) -> Stop {
-    while let Some(ahead) = line.get(at..).and_then(|rest| rest.iter().position(|b| CLASS[*b as usize] != PLAIN)) {
+    while let Some(ahead) =
+        line.get(at..).and_then(|rest| rest.iter().position(|b| CLASS[*b as usize] != PLAIN))
+    {
         at += ahead;
         match CLASS[line[at] as usize] {
             QUOTE => at = string_end(line, at),
@@ -278,7 +280,9 @@ mod tests {
 
     #[test]
     fn numbers_of_any_length() {
-        for text in ["", "x", "0", "7x", "12345678", "123456789", "1234567", "18446744073709551615", "98765432 1"] {
+        for text in
+            ["", "x", "0", "7x", "12345678", "123456789", "1234567", "18446744073709551615", "98765432 1"]
+        {
             for behind in ["", ")", " 123456789", "/:;<@~\u{ff}"] {
                 let line = format!("{text}{behind}");
                 let digits = line.bytes().take_while(u8::is_ascii_digit).count();

@@ -5,7 +5,7 @@
 use memchr::memchr;
 
 use crate::clock::Clock;
-use crate::leader::leader;
+use crate::leader::{Leader, leader};
 use crate::line::{self, Body, HeadEnd, Remark, Ret};
 use crate::names::{Name, Names};
 use crate::pairs::Pairs;
@@ -20,16 +20,18 @@ pub(crate) trait Sink {
     fn thread(&mut self, tid: u32);
     /// A call began at a time, if the text has times; `args` are those of its first half.
     fn begins(&mut self, names: &Names, begun: &Begun<'_>) -> Self::Half;
-    /// A call returned: `args` are now those of both halves, as far as they are at hand.
-    fn returned(&mut self, names: &Names, begun: &Begun<'_>, half: Self::Half, ret: &Ret<'_>);
+    /// A call of a thread returned.
+    fn returned(&mut self, thread: u32, half: Self::Half, ret: &Ret<'_>);
     /// A signal was delivered to a thread.
     fn signal(&mut self, thread: u32);
     /// A thread ended.
-    fn ended(&mut self, thread: u32, t_ns: Option<i64>);
+    fn ended(&mut self, thread: u32);
+    /// A line has this time.
+    fn time(&mut self, thread: u32, t_ns: i64);
     /// The number of a thread that a call made, to be known from now on.
-    fn child(&mut self, names: &Names, begun: &Begun<'_>, ret: &Ret<'_>) -> Option<u32>;
+    fn child(&mut self, half: &Self::Half, ret: &Ret<'_>) -> Option<u32>;
     /// The thread of [`Sink::child`].
-    fn born(&mut self, parent: u32, child: u32);
+    fn born(&mut self, parent: u32, child: u32, half: &Self::Half);
     /// A line that is no event, and what it is.
     fn other(&mut self, line: u64, why: &'static str, unread: bool);
 }
@@ -40,7 +42,6 @@ pub(crate) struct Begun<'a> {
     pub(crate) thread: u32,
     pub(crate) name: Name,
     pub(crate) args: Arguments<'a>,
-    pub(crate) t_ns: Option<i64>,
 }
 
 /// Reads chunks of text and gives their calls to a [`Sink`].
@@ -61,7 +62,6 @@ pub(crate) struct Stream<S: Sink> {
 struct Waiting<H> {
     name: Name,
     depth: u32,
-    t_ns: Option<i64>,
     half: H,
 }
 
@@ -105,8 +105,8 @@ impl<S: Sink> Stream<S> {
     }
 
     /// How many halves still wait for another.
-    pub(crate) fn open_halves(&mut self) -> usize {
-        self.pairs.rest().count()
+    pub(crate) fn open_halves(&mut self) -> u64 {
+        self.pairs.rest().map(|_| 1).sum()
     }
 
     fn carry_over(&mut self, text: &[u8]) {
@@ -121,39 +121,36 @@ impl<S: Sink> Stream<S> {
         loop {
             let (leader, body_at) = leader(line, at);
             let (body, mut behind) = line::body(line, body_at);
-            let t_ns = leader.time.map(|time| self.clock.since_start(time));
             let tid = leader.tid.unwrap_or(0);
             match body {
                 Body::Call { name, args, ret } => {
-                    let name = self.names.intern(name);
+                    let (name, thread) = (self.names.intern(name), self.caller(tid, leader));
                     let args = Arguments { head: &line[args.0..args.1], tail: &[] };
-                    let begun = Begun { thread: self.caller(tid), name, args, t_ns };
-                    let half = self.sink.begins(&self.names, &begun);
-                    self.returned(&begun, half, &ret);
+                    let half = self.sink.begins(&self.names, &Begun { thread, name, args });
+                    self.returned(thread, half, &ret);
                 }
                 Body::Head { name, args, depth, why } => {
-                    let name = self.names.intern(name);
-                    let thread = self.caller(tid);
+                    let (name, thread) = (self.names.intern(name), self.caller(tid, leader));
                     let args = Arguments { head: &line[args.0..args.1], tail: &[] };
-                    let half = self.sink.begins(&self.names, &Begun { thread, name, args, t_ns });
-                    let waiting = Waiting { name, depth, t_ns, half };
+                    let half = self.sink.begins(&self.names, &Begun { thread, name, args });
+                    let waiting = Waiting { name, depth, half };
                     match why {
                         HeadEnd::PidChanged(to) => self.pairs.moves(to, waiting),
                         HeadEnd::Unfinished | HeadEnd::Cut => self.pairs.wait(thread, waiting),
                         HeadEnd::Detached => {}
                     }
                 }
-                Body::Tail { name, rest } => match self.tail(line, tid, name, rest) {
+                Body::Tail { name, rest } => match self.tail(line, leader, name, rest) {
                     Some(end) => behind = end,
                     None => return self.sink.other(self.lines, "a second half without its first", true),
                 },
                 Body::Signal { .. } => {
-                    let thread = self.thread(tid);
+                    let thread = self.seen(tid, leader);
                     self.sink.signal(thread);
                 }
                 Body::Exited(_) | Body::Killed { .. } | Body::Superseded => {
-                    let thread = self.thread(tid);
-                    self.sink.ended(thread, t_ns);
+                    let thread = self.seen(tid, leader);
+                    self.sink.ended(thread);
                     self.pairs.take(thread);
                     self.pairs.remove(tid);
                 }
@@ -170,29 +167,41 @@ impl<S: Sink> Stream<S> {
         }
     }
 
-    fn tail(&mut self, line: &[u8], tid: u32, name: &[u8], rest: usize) -> Option<usize> {
+    fn tail(&mut self, line: &[u8], leader: Leader, name: &[u8], rest: usize) -> Option<usize> {
+        let tid = leader.tid.unwrap_or(0);
         let depth = self.pairs.expected(tid).map_or(1, |waiting| waiting.depth);
-        let (args, ret, behind) = line::tail_end(line, rest, depth)?;
+        let (_, ret, behind) = line::tail_end(line, rest, depth)?;
         let name = self.names.intern(name);
-        let thread = self.thread(tid);
+        let thread = self.seen(tid, leader);
         let waiting = self.pairs.take(thread).filter(|waiting| waiting.name == name);
-        let waiting = waiting.or_else(|| self.pairs.take_moved(tid).filter(|waiting| waiting.name == name))?;
-        let args = Arguments { head: &[], tail: &line[args.0..args.1] };
-        self.returned(&Begun { thread, name, args, t_ns: waiting.t_ns }, waiting.half, &ret);
+        let waiting =
+            waiting.or_else(|| self.pairs.take_moved(tid).filter(|waiting| waiting.name == name))?;
+        self.returned(thread, waiting.half, &ret);
         Some(behind)
     }
 
-    fn returned(&mut self, begun: &Begun<'_>, half: S::Half, ret: &Ret<'_>) {
-        if let Some(child) = self.sink.child(&self.names, begun, ret) {
+    fn returned(&mut self, thread: u32, half: S::Half, ret: &Ret<'_>) {
+        if let Some(child) = self.sink.child(&half, ret) {
             let child = self.thread(child);
-            self.sink.born(begun.thread, child);
+            self.sink.born(thread, child, &half);
         }
-        self.sink.returned(&self.names, begun, half, ret);
+        self.sink.returned(thread, half, ret);
+    }
+
+    /// The thread of a line, whose time is taken.
+    #[inline]
+    fn seen(&mut self, tid: u32, leader: Leader) -> u32 {
+        let thread = self.thread(tid);
+        if let Some(time) = leader.time {
+            let t_ns = self.clock.since_start(time);
+            self.sink.time(thread, t_ns);
+        }
+        thread
     }
 
     /// The thread that begins a call: what it was in before will not end.
-    fn caller(&mut self, tid: u32) -> u32 {
-        let thread = self.thread(tid);
+    fn caller(&mut self, tid: u32, leader: Leader) -> u32 {
+        let thread = self.seen(tid, leader);
         self.pairs.take(thread);
         thread
     }

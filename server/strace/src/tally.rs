@@ -35,7 +35,7 @@ impl Sink for Tally {
 
     fn begins(&mut self, _: &Names, _: &Begun<'_>) {}
 
-    fn returned(&mut self, _: &Names, _: &Begun<'_>, (): (), ret: &Ret<'_>) {
+    fn returned(&mut self, _: u32, (): (), ret: &Ret<'_>) {
         self.calls += 1;
         self.errors += u64::from(ret.errno.is_some());
     }
@@ -44,15 +44,17 @@ impl Sink for Tally {
         self.others += 1;
     }
 
-    fn ended(&mut self, _: u32, _: Option<i64>) {
+    fn ended(&mut self, _: u32) {
         self.others += 1;
     }
 
-    fn child(&mut self, _: &Names, _: &Begun<'_>, _: &Ret<'_>) -> Option<u32> {
+    fn time(&mut self, _: u32, _: i64) {}
+
+    fn child(&mut self, (): &(), _: &Ret<'_>) -> Option<u32> {
         None
     }
 
-    fn born(&mut self, _: u32, _: u32) {}
+    fn born(&mut self, _: u32, _: u32, (): &()) {}
 
     fn other(&mut self, _: u64, _: &'static str, unread: bool) {
         self.unread += u64::from(unread);

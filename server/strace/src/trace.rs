@@ -208,6 +208,25 @@ pub struct Thread {
     pub ended: bool,
 }
 
+impl Thread {
+    /// A thread of which nothing is known but its number.
+    pub(crate) const fn new(tid: u32) -> Self {
+        Self {
+            pid: tid,
+            tid,
+            parent_tid: None,
+            role: Role::Other,
+            rule: "",
+            comm: None,
+            created_ns: None,
+            named_ns: None,
+            exited_ns: None,
+            created: None,
+            ended: false,
+        }
+    }
+}
+
 /// What a file descriptor refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FdKind {
@@ -361,6 +380,8 @@ pub enum Incomplete {
     Capped,
     /// A line could not be read.
     Unread,
+    /// The trace holds stack frames (`-k`): a symbol's name may hold anything, whole lines included.
+    Frames,
     /// The main thread never opened the entry script.
     NeverLeftBoot,
 }
@@ -378,6 +399,7 @@ impl Incomplete {
             Self::Detached => "the tracer let go of a process",
             Self::Capped => "the trace was longer than its limit and was cut",
             Self::Unread => "a line of the trace could not be read",
+            Self::Frames => "the trace holds stack frames, whose names can forge lines",
             Self::NeverLeftBoot => "the main thread never opened the entry script",
         }
     }
@@ -421,7 +443,6 @@ pub struct Trace {
     pub(crate) line_starts: Vec<u32>,
     pub(crate) names: Names,
 }
-
 
 impl Trace {
     /// Whether the trace can be trusted whole.

@@ -61,8 +61,9 @@ impl<'a> Arguments<'a> {
 
     /// Whether a flag of this name stands in the arguments, outside strings.
     pub(crate) fn has_flag(self, flag: &str) -> bool {
-        self.after(flag.as_bytes())
-            .is_some_and(|rest| !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_'))
+        self.after(flag.as_bytes()).is_some_and(|rest| {
+            !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        })
     }
 
     /// Whether a word that ends like this stands in the arguments, outside strings.
@@ -72,7 +73,9 @@ impl<'a> Arguments<'a> {
 
     /// The text behind `needle`, which is looked for outside strings and `fd<...>`.
     fn after(self, needle: &[u8]) -> Option<&'a [u8]> {
-        [self.head, self.tail].into_iter().find_map(|text| find(text, needle).map(|at| &text[at + needle.len()..]))
+        [self.head, self.tail]
+            .into_iter()
+            .find_map(|text| find(text, needle).map(|at| &text[at + needle.len()..]))
     }
 
     /// The first string literal, from its opening quote on.
@@ -97,7 +100,8 @@ fn unnamed(argument: &[u8]) -> &[u8] {
     if !argument.first().is_some_and(u8::is_ascii_lowercase) {
         return argument;
     }
-    let name = argument.iter().take_while(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || **b == b'_').count();
+    let name =
+        argument.iter().take_while(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || **b == b'_').count();
     if argument.get(name) == Some(&b'=') { &argument[name + 1..] } else { argument }
 }
 

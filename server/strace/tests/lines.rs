@@ -203,7 +203,8 @@ fn lifetimes_do_not_cross() {
     assert_eq!(trace.fds.iter().filter(|fd| trace.fd_path(fd).as_deref() == Some("/b")).count(), 1);
     let text = "1 clone(flags=CLONE_THREAD) = 2\n";
     let one = parse(&[text.as_bytes(), trace.text()].concat(), &Options::default());
-    let paths: Vec<_> = one.fds.iter().map(|fd| (one.fd_path(fd).unwrap().into_owned(), fd.closed.is_some())).collect();
+    let paths: Vec<_> =
+        one.fds.iter().map(|fd| (one.fd_path(fd).unwrap().into_owned(), fd.closed.is_some())).collect();
     assert_eq!(paths, [("/a".to_owned(), true), ("/b".to_owned(), true)]);
     let serials: Vec<_> = one.events.iter().filter_map(|event| event.serial()).collect();
     assert_eq!(serials, [0, 1, 0, 1, 1]);
