@@ -1,12 +1,13 @@
 //! What a run left: its raw trace.
 
 use axum::extract::State;
-use axum::http::{HeaderValue, header};
-use axum::response::{IntoResponse, Response};
+use axum::response::Response;
 use store::RunId;
 
 use super::AppState;
+use super::attempts::lab_of;
 use super::error::{ApiError, Problem};
+use super::file::attachment;
 use super::path::PathId;
 use super::visitor::Visitor;
 
@@ -19,18 +20,13 @@ pub(crate) async fn trace(
     visitor: Visitor,
     PathId(id): PathId,
 ) -> Result<Response, ApiError> {
-    let trace = state
-        .store
-        .run_trace(RunId(id), visitor.viewer("run")?)
-        .await?
-        .ok_or_else(|| ApiError::not_found("run"))?;
-    let file = format!("attachment; filename=\"{}-{}-{}.strace\"", trace.attempt, trace.label, trace.try_no);
-    let headers = [
-        (header::CONTENT_TYPE, HeaderValue::from_static("text/plain; charset=utf-8")),
-        (
-            header::CONTENT_DISPOSITION,
-            HeaderValue::from_str(&file).unwrap_or(HeaderValue::from_static("attachment")),
-        ),
-    ];
-    Ok((headers, trace.bytes).into_response())
+    let viewer = visitor.viewer("run")?;
+    let trace = state.store.run_trace(RunId(id), viewer).await?.ok_or_else(|| ApiError::not_found("run"))?;
+    let attempt =
+        state.store.attempt(trace.attempt, viewer).await?.ok_or_else(|| ApiError::not_found("run"))?;
+    if lab_of(&state, &attempt).await?.hides_run(&trace.label, true) {
+        return Err(ApiError::not_found("run"));
+    }
+    let name = format!("{}-{}-{}.strace", trace.attempt, trace.label, trace.try_no);
+    Ok(attachment("text/plain; charset=utf-8", &name, trace.bytes))
 }
