@@ -10,15 +10,16 @@ use evidence::{Bound, QueryError, QueryLimits};
 use rustix::process::Signal;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::process::{ChildStdin, Command};
+use tokio_util::sync::CancellationToken;
 
 use super::child::{Order, Verdict};
-use super::{Fault, Question};
+use super::{Fault, Question, Turn};
 
 /// Our own program, also where its file was replaced or deleted since it was started.
 const PROGRAM: &str = "/proc/self/exe";
 /// When a process is killed. The query in it has 2 s ([`QueryLimits`]) and says so itself where it can; what is left is
 /// for its start and for reading the evidence.
-const DEADLINE: Duration = Duration::from_millis(2400);
+const DEADLINE: Duration = Duration::from_millis(2300);
 /// Most bytes of an answer: 1 MiB of text, six times as long where all of it must be escaped, and what is between.
 const ANSWER_BYTES: u64 = 8 * 1024 * 1024;
 /// Most bytes that are read of what a process complains of.
@@ -35,11 +36,23 @@ pub(crate) enum Answer {
     Fault(Fault),
 }
 
-/// Puts a question to evidence, in a process of its own.
+/// Puts a question to evidence, in a process of its own. Where nobody waits for the answer any longer, the process is ended.
+/// The turn lasts until there is no process left.
 ///
 /// # Errors
 /// When the process cannot be started, or fails in a way that no question explains.
-pub(crate) async fn ask(question: &Question, evidence: Bytes) -> io::Result<Answer> {
+pub(crate) async fn ask(turn: Turn, question: Question, evidence: Bytes) -> io::Result<Answer> {
+    let gone = CancellationToken::new();
+    let _asker = gone.clone().drop_guard();
+    // A task of its own: one that is dropped with its asker would leave a dead process that nobody waited for.
+    let asked = tokio::spawn(async move {
+        let _turn = turn;
+        converse(&question, evidence, gone).await
+    });
+    asked.await?
+}
+
+async fn converse(question: &Question, evidence: Bytes, gone: CancellationToken) -> io::Result<Answer> {
     let mut child = Command::new(PROGRAM)
         .arg0("todoku")
         .arg("query")
@@ -49,6 +62,7 @@ pub(crate) async fn ask(question: &Question, evidence: Bytes) -> io::Result<Answ
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
+        // Should the runtime end before this does.
         .kill_on_drop(true)
         .spawn()?;
     let (Some(input), Some(output), Some(complaints)) =
@@ -64,7 +78,12 @@ pub(crate) async fn ask(question: &Question, evidence: Bytes) -> io::Result<Answ
             child.wait()
         )
     };
-    let Ok((sent, answer, complaint, status)) = tokio::time::timeout(DEADLINE, talk).await else {
+    let talked = tokio::select! {
+        talked = talk => Some(talked),
+        () = tokio::time::sleep(DEADLINE) => None,
+        () = gone.cancelled() => None,
+    };
+    let Some((sent, answer, complaint, status)) = talked else {
         child.kill().await?;
         return Ok(Answer::Fault(over(Bound::Time(QueryLimits::exploring().wall))));
     };

@@ -17,7 +17,7 @@ use utoipa::ToSchema;
 
 pub(crate) use ask::{Answer, ask};
 pub(crate) use cache::{Cache, Key};
-pub(crate) use queue::{Busy, Queue};
+pub(crate) use queue::{Busy, Queue, Turn};
 
 /// A query.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]

@@ -43,13 +43,13 @@ pub(crate) async fn ask(
         Viewer::Admin => None,
     };
     let started = Instant::now();
-    let _turn = state.queries.turn(who).await.map_err(|busy| {
+    let turn = state.queries.turn(who).await.map_err(|busy| {
         record("busy", started);
         too_many(busy)
     })?;
     let evidence = evidence_of(&state, attempt, key, viewer).await?;
     let started = Instant::now();
-    let answer = explore::ask(&question, evidence).await.map_err(|error| {
+    let answer = explore::ask(turn, question, evidence).await.map_err(|error| {
         record("failed", started);
         ApiError::internal(&error)
     })?;
