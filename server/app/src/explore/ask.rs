@@ -13,7 +13,7 @@ use tokio::process::{ChildStdin, Command};
 use tokio_util::sync::CancellationToken;
 
 use super::child::{Order, Verdict};
-use super::{Fault, Question, Turn};
+use super::{Fault, Query, Turn};
 
 /// Our own program, also where its file was replaced or deleted since it was started.
 const PROGRAM: &str = "/proc/self/exe";
@@ -32,27 +32,27 @@ const PIPE_BYTES: usize = 1024 * 1024;
 pub(crate) enum Answer {
     /// [`QueryRows`](super::child::QueryRows) as JSON.
     Rows { json: Bytes, truncated: bool },
-    /// The question's own fault.
+    /// The query's own fault.
     Fault(Fault),
 }
 
-/// Puts a question to evidence, in a process of its own. Where nobody waits for the answer any longer, the process is ended.
+/// Puts a query to evidence, in a process of its own. Where nobody waits for the answer any longer, the process is ended.
 /// The turn lasts until there is no process left.
 ///
 /// # Errors
-/// When the process cannot be started, or fails in a way that no question explains.
-pub(crate) async fn ask(turn: Turn, question: Question, evidence: Bytes) -> io::Result<Answer> {
+/// When the process cannot be started, or fails in a way that no query explains.
+pub(crate) async fn ask(turn: Turn, query: Query, evidence: Bytes) -> io::Result<Answer> {
     let gone = CancellationToken::new();
     let _asker = gone.clone().drop_guard();
     // A task of its own: one that is dropped with its asker would leave a dead process that nobody waited for.
     let asked = tokio::spawn(async move {
         let _turn = turn;
-        converse(&question, evidence, gone).await
+        converse(&query, evidence, gone).await
     });
     asked.await?
 }
 
-async fn converse(question: &Question, evidence: Bytes, gone: CancellationToken) -> io::Result<Answer> {
+async fn converse(query: &Query, evidence: Bytes, gone: CancellationToken) -> io::Result<Answer> {
     let mut child = Command::new(PROGRAM)
         .arg0("todoku")
         .arg("query")
@@ -72,7 +72,7 @@ async fn converse(question: &Question, evidence: Bytes, gone: CancellationToken)
     };
     let talk = async {
         tokio::join!(
-            send(input, question, evidence),
+            send(input, query, evidence),
             read(output, ANSWER_BYTES),
             read(complaints, COMPLAINT_BYTES),
             child.wait()
@@ -96,10 +96,10 @@ async fn converse(question: &Question, evidence: Bytes, gone: CancellationToken)
 }
 
 /// A process that ends early does not read to the end: that is no error of its own.
-async fn send(mut input: ChildStdin, question: &Question, evidence: Bytes) -> io::Result<()> {
+async fn send(mut input: ChildStdin, query: &Query, evidence: Bytes) -> io::Result<()> {
     // A smaller pipe is slower, no more.
     let _ = rustix::pipe::fcntl_setpipe_size(&input, PIPE_BYTES);
-    let order = Order { question, evidence_bytes: evidence.len() as u64 };
+    let order = Order { query, evidence_bytes: evidence.len() as u64 };
     let mut line = serde_json::to_vec(&order)?;
     line.push(b'\n');
     input.write_all(&line).await?;
@@ -114,7 +114,7 @@ async fn read(pipe: impl AsyncRead + Unpin, most: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the end of a process and its output mean; `None` where no question explains it.
+/// What the end of a process and its output mean; `None` where no query explains it.
 fn understand(status: ExitStatus, output: Vec<u8>) -> io::Result<Option<Answer>> {
     if output.len() as u64 > ANSWER_BYTES {
         let bytes = usize::try_from(ANSWER_BYTES).unwrap_or(usize::MAX);

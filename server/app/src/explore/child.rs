@@ -1,4 +1,4 @@
-//! The process of one query: reads the question and the evidence, bounds itself, answers and ends.
+//! The process of one query: reads the query and the evidence, bounds itself, answers and ends.
 //!
 //! Standard input is a line of JSON ([`Order`]) and the bytes of the evidence; standard output a line of JSON ([`Verdict`]) and,
 //! where there are rows, the body of the answer. It is started without environment and opens nothing.
@@ -10,10 +10,9 @@ use anyhow::Context;
 use evidence::{Evidence, QueryLimits};
 use rustix::process::{Resource, Rlimit, setrlimit};
 use serde::{Deserialize, Serialize};
-use serde_json::Value as Json;
 use utoipa::ToSchema;
 
-use super::{Fault, Question};
+use super::{Fault, Query};
 
 const MIB: u64 = 1024 * 1024;
 /// What SQLite may use beside the evidence itself.
@@ -28,7 +27,7 @@ const OPEN_FILES: u64 = 3;
 /// The first line of the input.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Order<Q> {
-    pub(super) question: Q,
+    pub(super) query: Q,
     /// How many bytes of evidence follow.
     pub(super) evidence_bytes: u64,
 }
@@ -49,28 +48,28 @@ pub(crate) struct QueryRows {
     /// Names of the columns. An integer in a column `id`, or in one whose name ends in `_id`, is an event's.
     columns: Vec<String>,
     /// Values, a list for each row: null, numbers and texts. Blobs are text (`X'00FF'`).
-    rows: Vec<Vec<Json>>,
+    rows: Vec<Vec<serde_json::Value>>,
     /// Whether there were more rows, which were left out.
     truncated: bool,
     /// How long the query took.
     wall_ms: f64,
 }
 
-/// Answers the question on standard input.
+/// Answers the query on standard input.
 pub(crate) fn run() -> anyhow::Result<()> {
     let mut input = std::io::stdin().lock();
     let mut line = String::new();
     input.read_line(&mut line)?;
-    let order: Order<Question> = serde_json::from_str(&line).context("the first line is no question")?;
+    let order: Order<Query> = serde_json::from_str(&line).context("the first line is no order")?;
     confine(order.evidence_bytes)?;
     let mut bytes = vec![0; usize::try_from(order.evidence_bytes)?];
     input.read_exact(&mut bytes).context("the evidence is not whole")?;
     let evidence = Evidence::from_bytes(&bytes)?;
     drop(bytes);
 
-    let params: Vec<(String, Json)> = order.question.params.into_iter().collect();
+    let params: Vec<_> = order.query.params.unwrap_or_default().into_iter().collect();
     let started = Instant::now();
-    let answer = evidence.query(&order.question.sql, &params, &QueryLimits::exploring());
+    let answer = evidence.query(&order.query.sql, &params, &QueryLimits::exploring());
     let wall_ms = (started.elapsed().as_secs_f64() * 1e5).round() / 1e2;
     let mut output = std::io::BufWriter::new(std::io::stdout().lock());
     let mut say = |verdict: &Verdict| writeln!(output, "{}", serde_json::to_string(verdict)?);

@@ -10,9 +10,10 @@ mod cache;
 pub(crate) mod child;
 mod queue;
 
+use std::collections::BTreeMap;
+
 use evidence::{Bound, QueryError};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value as Json};
 use utoipa::ToSchema;
 
 pub(crate) use ask::{Answer, ask};
@@ -22,13 +23,11 @@ pub(crate) use queue::{Busy, Queue, Turn};
 /// A query.
 #[derive(Debug, Serialize, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(crate) struct Question {
+pub(crate) struct Query {
     /// One reading statement: `SELECT`, `WITH` or `VALUES`.
     pub(crate) sql: String,
     /// Values of its parameters, by name without the colon.
-    #[serde(default)]
-    #[schema(value_type = Option<std::collections::BTreeMap<String, Json>>)]
-    pub(crate) params: Map<String, Json>,
+    pub(crate) params: Option<BTreeMap<String, serde_json::Value>>,
 }
 
 /// Why a query gave nothing.

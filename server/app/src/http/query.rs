@@ -14,7 +14,7 @@ use super::evidence::{evidence_of, graded};
 use super::path::PathId;
 use super::visitor::Visitor;
 use crate::explore::child::QueryRows;
-use crate::explore::{self, Answer, Busy, FaultKind, Question};
+use crate::explore::{self, Answer, Busy, FaultKind, Query};
 
 /// Most parameters, as many as SQLite takes, and longest name of one in bytes: an error may list them all.
 const MAX_PARAMS: usize = 100;
@@ -23,7 +23,7 @@ const MAX_NAME_BYTES: usize = 100;
 const RETRY_AFTER_SECONDS: u16 = 3;
 
 /// Runs one reading statement over the evidence of a graded attempt. Rows over the bounds are cut off.
-#[utoipa::path(post, path = "/attempts/{id}/query", operation_id = "query_attempt", request_body = Question, params(("id" = uuid::Uuid, Path)),
+#[utoipa::path(post, path = "/attempts/{id}/query", operation_id = "query_attempt", request_body = Query, params(("id" = uuid::Uuid, Path)),
     responses((status = OK, body = QueryRows), (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json"),
     (status = UNPROCESSABLE_ENTITY, body = Problem, content_type = "application/problem+json"),
@@ -33,11 +33,11 @@ pub(crate) async fn ask(
     State(state): State<AppState>,
     visitor: Visitor,
     PathId(id): PathId,
-    JsonBody(question): JsonBody<Question>,
+    JsonBody(query): JsonBody<Query>,
 ) -> Result<Response, ApiError> {
     let viewer = visitor.viewer("attempt")?;
     let (attempt, key) = graded(&state, AttemptId(id), viewer).await?;
-    bounded(&question)?;
+    bounded(&query)?;
     let who = match viewer {
         Viewer::User(user) => Some(user),
         Viewer::Admin => None,
@@ -49,7 +49,7 @@ pub(crate) async fn ask(
     })?;
     let evidence = evidence_of(&state, attempt, key, viewer).await?;
     let started = Instant::now();
-    let answer = explore::ask(turn, question, evidence).await.map_err(|error| {
+    let answer = explore::ask(turn, query, evidence).await.map_err(|error| {
         record("failed", started);
         ApiError::internal(&error)
     })?;
@@ -62,9 +62,9 @@ pub(crate) async fn ask(
     }
 }
 
-fn bounded(question: &Question) -> Result<(), ApiError> {
-    let names = question.params.len();
-    if names > MAX_PARAMS || question.params.keys().any(|name| name.len() > MAX_NAME_BYTES) {
+fn bounded(query: &Query) -> Result<(), ApiError> {
+    let Some(params) = &query.params else { return Ok(()) };
+    if params.len() > MAX_PARAMS || params.keys().any(|name| name.len() > MAX_NAME_BYTES) {
         let message = format!(
             "a query takes {MAX_PARAMS} parameters at most, whose names have {MAX_NAME_BYTES} bytes at most"
         );

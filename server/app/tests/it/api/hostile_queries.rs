@@ -72,7 +72,7 @@ fn what_never_ends_is_ended() {
 /// What no clock inside the process can see: it stands still, or it dies.
 #[test]
 fn a_process_that_does_not_answer_is_killed_and_one_that_was_killed_is_no_error_of_ours() {
-    let (mut graded, before) = graded();
+    let (graded, before) = graded();
     for (signal, bound) in [("STOP", "time"), ("KILL", "memory"), ("ABRT", "memory"), ("XCPU", "time")] {
         let server = &graded.server;
         let mut visitor = server.visitor();
@@ -204,7 +204,7 @@ fn what_makes_no_sense_is_explained() {
 }
 
 #[test]
-fn bodies_that_are_no_question() {
+fn bodies_that_are_no_query() {
     let (mut graded, before) = graded();
     let path = format!("{}/query", graded.attempt);
     let many: serde_json::Map<String, Value> = (0..101).map(|n| (format!("p{n}"), json!(n))).collect();
