@@ -68,10 +68,16 @@ pub(crate) async fn tables() -> Json<EvidenceTables> {
     Json(EvidenceTables { version: schema::VERSION, tables: schema::TABLES.iter().map(table).collect() })
 }
 
+/// Bytes that a SQLite tool reads.
+#[derive(ToSchema)]
+#[schema(value_type = String, format = Binary)]
+#[expect(dead_code, reason = "stands for the file in the document")]
+pub(crate) struct EvidenceFile(Vec<u8>);
+
 /// The evidence as a SQLite database, for any tool that reads one.
 #[utoipa::path(get, path = "/attempts/{id}/evidence.sqlite", operation_id = "read_evidence", params(("id" = uuid::Uuid, Path),
     ("If-None-Match" = Option<String>, Header, description = "The `ETag` of a file that the caller has")),
-    responses((status = OK, content_type = "application/vnd.sqlite3", body = Vec<u8>), (status = NOT_MODIFIED),
+    responses((status = OK, content_type = "application/vnd.sqlite3", body = EvidenceFile), (status = NOT_MODIFIED),
     (status = NOT_FOUND, body = Problem, content_type = "application/problem+json"),
     (status = CONFLICT, body = Problem, content_type = "application/problem+json")))]
 pub(crate) async fn file(
