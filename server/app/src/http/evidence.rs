@@ -93,6 +93,7 @@ pub(crate) async fn file(
         return Ok(version.not_modified());
     }
     let evidence = evidence_of(&state, attempt, key, viewer).await?;
+    let _turn = state.grading.acquire().await.map_err(|error| ApiError::internal(&error))?;
     let file = tokio::task::spawn_blocking(move || Evidence::from_bytes(&evidence)?.to_bytes()).await?;
     let file = file.map_err(|error| ApiError::internal(&error))?;
     Ok(version.on(attachment("application/vnd.sqlite3", &format!("{id}.sqlite"), file)))

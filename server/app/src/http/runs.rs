@@ -2,7 +2,7 @@
 
 use axum::extract::State;
 use axum::response::Response;
-use store::RunId;
+use store::{Attempt, RunId, StoredRun, Viewer};
 
 use super::AppState;
 use super::attempts::lab_of;
@@ -21,12 +21,21 @@ pub(crate) async fn trace(
     PathId(id): PathId,
 ) -> Result<Response, ApiError> {
     let viewer = visitor.viewer("run")?;
-    let trace = state.store.run_trace(RunId(id), viewer).await?.ok_or_else(|| ApiError::not_found("run"))?;
-    let attempt =
-        state.store.attempt(trace.attempt, viewer).await?.ok_or_else(|| ApiError::not_found("run"))?;
-    if lab_of(&state, &attempt).await?.hides_run(&trace.label, true) {
-        return Err(ApiError::not_found("run"));
-    }
+    seen(&state, RunId(id), viewer).await?;
+    let trace = state.store.run_trace(RunId(id), viewer).await?.ok_or_else(no_run)?;
     let name = format!("{}-{}-{}.strace", trace.attempt, trace.label, trace.try_no);
     Ok(attachment("text/plain; charset=utf-8", &name, trace.bytes))
+}
+
+/// The attempt of a run that the caller may know of.
+async fn seen(state: &AppState, id: RunId, viewer: Viewer) -> Result<Attempt, ApiError> {
+    let attempt = state.store.attempt_of_run(id, viewer).await?.ok_or_else(no_run)?;
+    let attempt = state.store.attempt(attempt, viewer).await?.ok_or_else(no_run)?;
+    let lab = lab_of(state, &attempt).await?;
+    let hidden = |run: &StoredRun| run.id == id && lab.hides_run(&run.run.label, true);
+    if attempt.runs.iter().any(hidden) { Err(no_run()) } else { Ok(attempt) }
+}
+
+fn no_run() -> ApiError {
+    ApiError::not_found("run")
 }
