@@ -161,16 +161,12 @@ mod tests {
     /// Low 7 bits of a wait status: the signal (wait(2)); above 8: the exit status.
     #[test]
     fn a_death_is_a_bound_and_a_failure_is_ours() {
-        assert_eq!(limit(libc_signal(Signal::ABORT), b""), Some(Limit::Memory));
-        assert_eq!(limit(libc_signal(Signal::KILL), b"half an ans"), Some(Limit::Memory));
-        assert_eq!(limit(libc_signal(Signal::XCPU), b""), Some(Limit::Time));
+        assert_eq!(limit(Signal::ABORT.as_raw(), b""), Some(Limit::Memory));
+        assert_eq!(limit(Signal::KILL.as_raw(), b"half an ans"), Some(Limit::Memory));
+        assert_eq!(limit(Signal::XCPU.as_raw(), b""), Some(Limit::Time));
         assert_eq!(limit(0, &vec![b' '; 9 << 20]), Some(Limit::Text));
         assert_eq!(limit(1 << 8, b""), None);
-        assert_eq!(limit(libc_signal(Signal::TERM), b""), None);
+        assert_eq!(limit(Signal::TERM.as_raw(), b""), None);
         assert!(understand(ExitStatus::from_raw(0), Vec::new()).is_err(), "a success without an answer");
-    }
-
-    fn libc_signal(signal: Signal) -> i32 {
-        signal.as_raw()
     }
 }
