@@ -28,6 +28,9 @@ pub(crate) enum Command {
     Migrate(Database),
     /// Prints the OpenAPI document of the API.
     Openapi,
+    /// Answers one question to evidence, both from standard input: how `serve` asks it.
+    #[command(hide = true)]
+    Query,
 }
 
 /// How logs are written: to standard error.
@@ -79,6 +82,9 @@ pub(crate) struct Serve {
     /// Attempts run at one time in this process; 0 where `todoku work` runs them.
     #[arg(long, env = "TODOKU_WORKERS", default_value_t = 1)]
     pub(crate) workers: usize,
+    /// Evidence kept in memory for learners' queries, in MiB.
+    #[arg(long, env = "TODOKU_EVIDENCE_CACHE_MIB", default_value_t = 64)]
+    pub(crate) evidence_cache_mib: u16,
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]

@@ -12,21 +12,39 @@ use crate::run::{Run, Tracer};
 pub const WORK_FOLDER: &str = "/lab";
 
 impl Lab {
-    /// The evidence of an attempt.
+    /// The evidence of an attempt. Runs that learners may not see come last: events have the same ids in
+    /// [`Lab::gather_seen`].
     ///
     /// # Errors
     /// When a run is there twice, an answer is too long for a cell (validation refuses such), or
     /// memory is short: never because of what a trace says.
     pub fn gather(&self, runs: &[Run], before: &Answers, after: &Answers) -> Result<Evidence, BuildError> {
+        let (hidden, mut runs): (Vec<&Run>, Vec<&Run>) =
+            runs.iter().partition(|run| self.hides_run(&run.label, true));
+        runs.extend(hidden);
         let traces: Vec<Option<Trace>> = runs.iter().map(|run| self.trace(run)).collect();
         let inputs: Vec<_> =
-            runs.iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
+            runs.into_iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
         let answers: Vec<_> = [(Stage::Before, before), (Stage::After, after)]
             .into_iter()
             .flat_map(|(stage, answers)| answers.iter().map(move |answer| (stage, answer)))
             .map(|(stage, (id, value))| Answer { id: id.clone(), stage, value: value.clone() })
             .collect();
         Evidence::build(&inputs, &answers, &BTreeMap::new())
+    }
+
+    /// The evidence that a learner may see: that of [`Lab::gather`] without the runs that only hidden checks read.
+    ///
+    /// # Errors
+    /// As [`Lab::gather`].
+    pub fn gather_seen(
+        &self,
+        mut runs: Vec<Run>,
+        before: &Answers,
+        after: &Answers,
+    ) -> Result<Evidence, BuildError> {
+        runs.retain(|run| !self.hides_run(&run.label, true));
+        self.gather(&runs, before, after)
     }
 
     /// What the run's trace says; `None` for an untraced run.

@@ -11,6 +11,7 @@ mod fault;
 mod folder;
 mod gather;
 mod grade;
+mod hidden;
 mod lab;
 mod lang;
 mod lint;

@@ -2,6 +2,7 @@
 
 pub(crate) mod migrate;
 pub(crate) mod openapi;
+pub(crate) mod query;
 pub(crate) mod serve;
 pub(crate) mod verify;
 pub(crate) mod work;

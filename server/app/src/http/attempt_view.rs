@@ -9,8 +9,6 @@ use store::{Attempt, AttemptState, FailureCode, StoredGrade, StoredRun};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::labs::sees;
-
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AttemptView {
     id: Uuid,
@@ -216,7 +214,12 @@ pub(crate) fn view(attempt: Attempt, lab: &Lab, lang: Lang) -> AttemptView {
         finished_at: attempt.finished_at,
         files: attempt.files,
         answers: AnswersView { before: attempt.answers_before, after: attempt.answers_after },
-        runs: attempt.runs.into_iter().map(run).collect(),
+        runs: attempt
+            .runs
+            .into_iter()
+            .filter(|stored| !lab.hides_run(&stored.run.label, true))
+            .map(run)
+            .collect(),
         grade: attempt.grade.map(|grade| self::grade(grade, lab, lang)),
         error: attempt
             .failure
@@ -269,7 +272,7 @@ fn grade(stored: StoredGrade, lab: &Lab, lang: Lang) -> GradeView {
 }
 
 fn check(grade: &CheckGrade, lab: &Lab, lang: Lang) -> Option<CheckGradeView> {
-    let check = lab.check(&grade.id).filter(|check| sees(check.stage, true))?;
+    let check = lab.check(&grade.id).filter(|check| check.stage.is_seen(true))?;
     let evidence = grade.evidence.iter().map(|row| EvidenceView {
         run: row.run.clone(),
         event: row.event,

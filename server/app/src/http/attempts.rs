@@ -279,7 +279,7 @@ pub(crate) async fn read(
 }
 
 /// The exact lab that an attempt is about, which may no longer be the one on offer.
-async fn lab_of(state: &AppState, attempt: &Attempt) -> Result<Arc<Lab>, ApiError> {
+pub(crate) async fn lab_of(state: &AppState, attempt: &Attempt) -> Result<Arc<Lab>, ApiError> {
     if let Some(lab) = state.labs.get(&attempt.lab_slug).filter(|lab| lab.digest == attempt.lab_digest) {
         return Ok(Arc::clone(lab));
     }

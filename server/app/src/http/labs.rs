@@ -152,24 +152,15 @@ pub(crate) async fn show(
         notes_html: graded.then(|| markdown::html(lab.notes.get(lang))),
         entry: lab.entry.clone(),
         starter: lab.starter.clone(),
-        runs: lab.runs.iter().map(run).collect(),
+        runs: lab.runs.iter().filter(|spec| !lab.hides_run(&spec.label, graded)).map(run).collect(),
         questions: lab.questions.iter().map(|question| self::question(question, lang)).collect(),
         checks: lab
             .checks
             .iter()
-            .filter(|check| sees(check.stage, graded))
+            .filter(|check| check.stage.is_seen(graded))
             .map(|check| self::check(check, lang))
             .collect(),
     }))
-}
-
-/// Whether a learner may know of a check. Without an assignment nothing is ever due.
-pub(crate) const fn sees(stage: Stage, graded: bool) -> bool {
-    match stage {
-        Stage::Visible => true,
-        Stage::AfterGraded => graded,
-        Stage::Hidden | Stage::AfterDue => false,
-    }
 }
 
 async fn progress(state: &AppState, visitor: Visitor) -> Result<BTreeMap<String, LabProgress>, ApiError> {
