@@ -1,7 +1,7 @@
 //! Filling `events` and `waits`: by far the most rows, so every step counts.
 
 use rusqlite::{Connection, Result, Statement, ToSql, params};
-use strace::{Event, EventKind, Trace};
+use strace::{Event, EventKind, Phase, Trace};
 
 use crate::RunInput;
 use crate::load::Ids;
@@ -9,16 +9,17 @@ use crate::schema;
 use crate::value::clip;
 use crate::windows::{self, Window};
 
-/// The statements of both tables. What a parameter was bound to stays bound: only what differs
-/// from the row before is bound again.
+/// Rows that one statement adds. Starting a statement costs a third of a row.
+const BATCH: usize = 8;
+
+/// The statements of both tables.
 pub(crate) struct Events<'db> {
-    insert: Statement<'db>,
+    batch: Statement<'db>,
+    single: Statement<'db>,
     waits: Statement<'db>,
-    /// Whether each parameter of `insert` is null.
-    nulls: [bool; COLUMNS + 1],
 }
 
-/// Parameters of `events`, from 1, in the order of its columns.
+/// Parameters of one row of `events`, from 1, in the order of its columns.
 const ID: usize = 1;
 const RUN: usize = 2;
 const TRY: usize = 3;
@@ -49,27 +50,38 @@ const WIN: usize = 27;
 const COMPLETE: usize = 28;
 const COLUMNS: usize = COMPLETE;
 
-/// What stands in the row before, where comparing is cheaper than binding.
+/// What the parameters of one row are bound to, where comparing is cheaper than binding: what is
+/// bound stays bound from one execution to the next.
 #[derive(Default)]
-struct Before<'t> {
+struct Slot<'t> {
+    /// The parameter before the row's first.
+    base: usize,
+    /// Parameters known to be null.
+    nulls: [bool; COLUMNS + 1],
     /// Index and number.
     thread: Option<(u32, u32)>,
     kind: Option<EventKind>,
-    name: &'t str,
-    /// Whether calls of this name wait for events.
-    waits: bool,
-    phase: Option<strace::Phase>,
-    win: Option<usize>,
+    name: Option<&'t str>,
+    phase: Option<Phase>,
+    win: Option<Option<&'t str>>,
     ok: Option<bool>,
     complete: Option<bool>,
+}
+
+/// What all rows of a run share.
+#[derive(Clone, Copy)]
+struct Shared<'t> {
+    run: &'t RunInput<'t>,
+    trace: &'t Trace,
+    ids: Ids,
 }
 
 impl<'db> Events<'db> {
     pub(crate) fn new(db: &'db Connection) -> Result<Self> {
         Ok(Self {
-            insert: db.prepare(&schema::insert("events"))?,
+            batch: db.prepare(&schema::insert_rows("events", BATCH))?,
+            single: db.prepare(&schema::insert("events"))?,
             waits: db.prepare(&schema::insert("waits"))?,
-            nulls: [true; COLUMNS + 1],
         })
     }
 
@@ -82,129 +94,147 @@ impl<'db> Events<'db> {
         ids: Ids,
     ) -> Result<()> {
         let wins = windows::of_events(trace, windows);
-        self.set(RUN, run.label)?;
-        self.set(TRY, run.try_no)?;
-        self.text(WIN, None)?;
-        let mut before = Before::default();
+        let win = |index| wins.get(index).copied().flatten().map(|win: usize| windows[win].name);
+        let shared = Shared { run, trace, ids };
+        let whole = trace.events.len() / BATCH * BATCH;
+        let mut slots = Slot::first(&mut self.batch, run, BATCH)?;
+        for start in (0..whole).step_by(BATCH) {
+            for (index, slot) in (start..).zip(&mut slots) {
+                slot.bind(&mut self.batch, shared, index, win(index))?;
+            }
+            self.batch.raw_execute()?;
+        }
+        for slot in &mut Slot::first(&mut self.single, run, 1)? {
+            for index in whole..trace.events.len() {
+                slot.bind(&mut self.single, shared, index, win(index))?;
+                self.single.raw_execute()?;
+            }
+        }
+        self.waits(shared)
+    }
+
+    fn waits(&mut self, Shared { run, trace, ids }: Shared<'_>) -> Result<()> {
         for (index, event) in trace.events.iter().enumerate() {
-            let id = ids.event(index);
-            self.set(ID, id)?;
-            self.seldom_new(trace, event, &mut before)?;
-            let win = wins.get(index).copied().flatten();
-            if before.win != win {
-                before.win = win;
-                self.text(WIN, win.map(|win| windows[win].name))?;
+            let name = trace.name(event);
+            if !name.starts_with("epoll_") || event.kind != EventKind::Syscall {
+                continue;
             }
-            self.places_and_times(event, ids)?;
-            let args = trace.args(event);
-            self.text(ARGS, Some(&args))?;
-            self.details(trace, event)?;
-            self.insert.raw_execute()?;
-            if before.waits
-                && event.kind == EventKind::Syscall
-                && let Some(timeout) = wait_timeout(before.name, &args).filter(|t| *t != Timeout::Ms(0))
-            {
-                self.wait(run, trace, event, (id, timeout))?;
-            }
+            let timeout = wait_timeout(name, &trace.args(event));
+            let Some(timeout) = timeout.filter(|timeout| *timeout != Timeout::Ms(0)) else { continue };
+            self.waits.execute(params![
+                ids.event(index),
+                run.label,
+                run.try_no,
+                event.tid,
+                trace.thread(event).role.as_str(),
+                event.t_ns,
+                event.dur_ns,
+                timeout.ms(),
+                event.ret.filter(|ready| *ready >= 0),
+            ])?;
         }
         Ok(())
     }
+}
 
-    /// What is mostly the same as in the row before.
-    fn seldom_new<'t>(&mut self, trace: &'t Trace, event: &Event, before: &mut Before<'t>) -> Result<()> {
-        let thread = Some((event.thread, event.tid));
-        if before.thread != thread {
-            before.thread = thread;
-            let thread = trace.thread(event);
-            self.set(PID, thread.pid)?;
-            self.set(TID, event.tid)?;
-            self.set(ROLE, thread.role.as_str())?;
-        }
-        if before.kind != Some(event.kind) {
-            before.kind = Some(event.kind);
-            self.set(KIND, event.kind.as_str())?;
-        }
-        let name = trace.name(event);
-        if before.name != name || name.is_empty() {
-            (before.name, before.waits) = (name, name.starts_with("epoll_"));
-            self.set(NAME, name)?;
-        }
-        if before.phase != Some(event.phase) {
-            before.phase = Some(event.phase);
-            self.set(PHASE, event.phase.as_str())?;
-        }
-        if before.ok != Some(event.ok()) {
-            before.ok = Some(event.ok());
-            self.set(OK, event.ok())?;
-        }
-        if before.complete != Some(event.complete) {
-            before.complete = Some(event.complete);
-            self.set(COMPLETE, event.complete)?;
-        }
-        Ok(())
+impl<'t> Slot<'t> {
+    /// The slots of a statement, with what is the same in all rows of a run.
+    fn first(insert: &mut Statement<'_>, run: &RunInput<'_>, rows: usize) -> Result<Vec<Self>> {
+        (0..rows)
+            .map(|row| {
+                let slot = Self { base: row * COLUMNS, ..Self::default() };
+                slot.set(insert, RUN, run.label)?;
+                slot.set(insert, TRY, run.try_no)?;
+                Ok(slot)
+            })
+            .collect()
     }
 
-    fn places_and_times(&mut self, event: &Event, ids: Ids) -> Result<()> {
-        self.set(LINE, event.line)?;
-        self.set(END_LINE, event.end_line)?;
-        self.number(T_NS, event.t_ns)?;
-        self.number(END_NS, event.end_ns())?;
-        self.number(DUR_NS, event.dur_ns)?;
-        self.number(RET, event.ret)?;
-        self.number(FD, event.fd.map(i64::from))?;
-        self.number(SERIAL, event.serial.map(|serial| ids.fd(serial)))
-    }
-
-    fn details(&mut self, trace: &Trace, event: &Event) -> Result<()> {
-        let details = trace.details(event);
-        self.text(ERRNO, trace.errno(event))?;
-        self.text(PATH, details.path.as_deref())?;
-        self.text(REAL, details.real.as_deref())?;
-        self.text(DATA, details.data.as_deref())?;
-        self.number(BYTES, details.bytes)?;
-        self.text(FAMILY, details.family)?;
-        self.text(REMOTE, details.remote.as_deref())
-    }
-
-    fn set(&mut self, at: usize, value: impl ToSql) -> Result<()> {
-        self.insert.raw_bind_parameter(at, value)
-    }
-
-    fn number(&mut self, at: usize, value: Option<i64>) -> Result<()> {
-        if value.is_none() && self.nulls[at] {
-            return Ok(());
-        }
-        self.nulls[at] = value.is_none();
-        self.set(at, value)
-    }
-
-    fn text(&mut self, at: usize, value: Option<&str>) -> Result<()> {
-        if value.is_none() && self.nulls[at] {
-            return Ok(());
-        }
-        self.nulls[at] = value.is_none();
-        self.set(at, value.map(clip))
-    }
-
-    fn wait(
+    fn bind(
         &mut self,
-        run: &RunInput<'_>,
-        trace: &Trace,
-        event: &Event,
-        (id, timeout): (Option<i64>, Timeout),
+        insert: &mut Statement<'_>,
+        Shared { trace, ids, .. }: Shared<'t>,
+        index: usize,
+        win: Option<&'t str>,
     ) -> Result<()> {
-        self.waits.execute(params![
-            id,
-            run.label,
-            run.try_no,
-            event.tid,
-            trace.thread(event).role.as_str(),
-            event.t_ns,
-            event.dur_ns,
-            timeout.ms(),
-            event.ret.filter(|ready| *ready >= 0),
-        ])?;
+        let event = &trace.events[index];
+        self.set(insert, ID, ids.event(index))?;
+        self.set(insert, LINE, event.line)?;
+        self.set(insert, END_LINE, event.end_line)?;
+        self.number(insert, T_NS, event.t_ns)?;
+        self.number(insert, END_NS, event.end_ns())?;
+        self.number(insert, DUR_NS, event.dur_ns)?;
+        self.number(insert, RET, event.ret)?;
+        self.number(insert, FD, event.fd.map(i64::from))?;
+        self.number(insert, SERIAL, event.serial.map(|serial| ids.fd(serial)))?;
+        if self.win != Some(win) {
+            self.win = Some(win);
+            self.set(insert, WIN, win)?;
+        }
+        self.seldom_new(insert, trace, event)?;
+        let details = trace.details(event);
+        self.text(insert, ARGS, Some(&trace.args(event)))?;
+        self.text(insert, ERRNO, trace.errno(event))?;
+        self.text(insert, PATH, details.path.as_deref())?;
+        self.text(insert, REAL, details.real.as_deref())?;
+        self.text(insert, DATA, details.data.as_deref())?;
+        self.number(insert, BYTES, details.bytes)?;
+        self.text(insert, FAMILY, details.family)?;
+        self.text(insert, REMOTE, details.remote.as_deref())
+    }
+
+    /// What is mostly the same as in the row that was here before.
+    fn seldom_new(&mut self, insert: &mut Statement<'_>, trace: &'t Trace, event: &Event) -> Result<()> {
+        let thread = Some((event.thread, event.tid));
+        if self.thread != thread {
+            self.thread = thread;
+            let thread = trace.thread(event);
+            self.set(insert, PID, thread.pid)?;
+            self.set(insert, TID, event.tid)?;
+            self.set(insert, ROLE, thread.role.as_str())?;
+        }
+        if self.kind != Some(event.kind) {
+            self.kind = Some(event.kind);
+            self.set(insert, KIND, event.kind.as_str())?;
+        }
+        let name = Some(trace.name(event));
+        if self.name != name {
+            self.name = name;
+            self.set(insert, NAME, name)?;
+        }
+        if self.phase != Some(event.phase) {
+            self.phase = Some(event.phase);
+            self.set(insert, PHASE, event.phase.as_str())?;
+        }
+        if self.ok != Some(event.ok()) {
+            self.ok = Some(event.ok());
+            self.set(insert, OK, event.ok())?;
+        }
+        if self.complete != Some(event.complete) {
+            self.complete = Some(event.complete);
+            self.set(insert, COMPLETE, event.complete)?;
+        }
         Ok(())
+    }
+
+    fn set(&self, insert: &mut Statement<'_>, at: usize, value: impl ToSql) -> Result<()> {
+        insert.raw_bind_parameter(self.base + at, value)
+    }
+
+    fn number(&mut self, insert: &mut Statement<'_>, at: usize, value: Option<i64>) -> Result<()> {
+        if value.is_none() && self.nulls[at] {
+            return Ok(());
+        }
+        self.nulls[at] = value.is_none();
+        self.set(insert, at, value)
+    }
+
+    fn text(&mut self, insert: &mut Statement<'_>, at: usize, value: Option<&str>) -> Result<()> {
+        if value.is_none() && self.nulls[at] {
+            return Ok(());
+        }
+        self.nulls[at] = value.is_none();
+        self.set(insert, at, value.map(clip))
     }
 }
 

@@ -137,7 +137,8 @@ impl Evidence {
         windows: &[WindowSpec],
     ) -> Result<Self, BuildError> {
         check_input(runs, answers, params)?;
-        let mut db = load::database()?;
+        let traces = runs.iter().filter_map(|run| run.trace).map(|trace| trace.text().len()).sum();
+        let mut db = load::database(traces)?;
         let filling = db.transaction()?;
         let mut loader = load::Loader::new(&filling, windows)?;
         for run in runs {

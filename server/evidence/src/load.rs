@@ -1,5 +1,7 @@
 //! Filling the tables: one transaction, one prepared statement for each table.
 
+use std::sync::OnceLock;
+
 use rusqlite::{Connection, Result, Statement, params};
 use strace::{FdLifetime, Thread, Trace};
 
@@ -11,15 +13,29 @@ use crate::value::clip;
 use crate::windows::{Window, WindowSpec, windows};
 use crate::{RunInput, Stage};
 
-/// A database in memory with the tables, to be filled.
-pub(crate) fn database() -> Result<Connection> {
-    let db = Connection::open_in_memory()?;
+/// Text of traces, in bytes, whose evidence stays far below the 1 GiB that SQLite lets a database grow
+/// to that began as an image.
+const IMAGE_BELOW: usize = 128 << 20;
+
+/// A database in memory with the tables, to be filled with traces of so many bytes. Making the tables
+/// anew takes longer than reading a small trace, so their first image is kept.
+pub(crate) fn database(traces: usize) -> Result<Connection> {
+    static IMAGE: OnceLock<Vec<u8>> = OnceLock::new();
+    let mut db = Connection::open_in_memory()?;
+    match IMAGE.get().filter(|_| traces < IMAGE_BELOW) {
+        Some(image) => db.deserialize_read_exact("main", image.as_slice(), image.len(), false)?,
+        None => {
+            db.execute_batch(&schema::create())?;
+            if let Ok(image) = db.serialize("main") {
+                let _ = IMAGE.set(image.to_vec());
+            }
+        }
+    }
     // Nothing is ever rolled back or written to disk; the order in which tables are filled is ours.
     db.execute_batch(
         "pragma journal_mode = off; pragma synchronous = off; pragma locking_mode = exclusive;
          pragma foreign_keys = off;",
     )?;
-    db.execute_batch(&schema::create())?;
     Ok(db)
 }
 

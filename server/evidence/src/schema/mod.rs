@@ -150,8 +150,14 @@ pub(crate) fn create() -> String {
 
 /// The statement that adds one row to a table, every column in order.
 pub(crate) fn insert(table: &str) -> String {
+    insert_rows(table, 1)
+}
+
+/// The statement that adds several rows at once.
+pub(crate) fn insert_rows(table: &str, rows: usize) -> String {
     let columns = TABLES.iter().find(|t| t.name == table).map_or(0, |t| t.columns.len());
-    format!("insert into {table} values ({})", vec!["?"; columns].join(", "))
+    let row = format!("({})", vec!["?"; columns].join(", "));
+    format!("insert into {table} values {}", vec![row.as_str(); rows].join(", "))
 }
 
 /// The tables and views in Markdown, as `docs/evidence.md` shows them.
