@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Answer, BuildError, Evidence, RunInput, Stage};
+use evidence::{Answer, BuildError, Evidence, InputFile, RunInput, Stage};
+use sha2::{Digest, Sha256};
 use strace::Trace;
 
 use crate::lab::{Answers, Lab};
+use crate::manifest::Window;
 use crate::run::{Run, Tracer};
 
 /// Where the files of an attempt lie in the sandbox. Traces name the entry by this path.
@@ -19,14 +21,19 @@ impl Lab {
     /// memory is short: never because of what a trace says.
     pub fn gather(&self, runs: &[Run], before: &Answers, after: &Answers) -> Result<Evidence, BuildError> {
         let traces: Vec<Option<Trace>> = runs.iter().map(|run| self.trace(run)).collect();
+        let digests: Vec<_> = self.files.values().map(|text| hex::encode(Sha256::digest(text))).collect();
+        let files: Vec<_> = std::iter::zip(&self.files, &digests)
+            .map(|((path, text), sha256)| InputFile { path, sha256, size_bytes: text.len() as u64 })
+            .collect();
         let inputs: Vec<_> =
-            runs.iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
+            runs.iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref(), &files)).collect();
+        let windows: Vec<_> = self.windows.iter().filter_map(Window::spec).collect();
         let answers: Vec<_> = [(Stage::Before, before), (Stage::After, after)]
             .into_iter()
             .flat_map(|(stage, answers)| answers.iter().map(move |answer| (stage, answer)))
             .map(|(stage, (id, value))| Answer { id: id.clone(), stage, value: value.clone() })
             .collect();
-        Evidence::build(&inputs, &answers, &BTreeMap::new())
+        Evidence::build(&inputs, &answers, &BTreeMap::new(), &windows)
     }
 
     /// What the run's trace says; `None` for an untraced run.
@@ -45,7 +52,7 @@ impl Lab {
     }
 }
 
-fn input<'a>(run: &'a Run, trace: Option<&'a Trace>) -> RunInput<'a> {
+fn input<'a>(run: &'a Run, trace: Option<&'a Trace>, inputs: &'a [InputFile<'a>]) -> RunInput<'a> {
     RunInput {
         label: &run.label,
         try_no: run.try_no,
@@ -64,6 +71,11 @@ fn input<'a>(run: &'a Run, trace: Option<&'a Trace>) -> RunInput<'a> {
         stdout_dropped: run.stdout.dropped,
         stderr: &run.stderr.bytes,
         stderr_dropped: run.stderr.dropped,
+        inputs,
+        // The sandbox brings none of these.
+        summary: &[],
+        files: &[],
+        requests: &[],
     }
 }
 
