@@ -152,9 +152,10 @@ impl<'t> Finder<'t> {
         let listener = listener.and_then(|row| self.rows.get(*row));
         let by_note = path.starts_with("TCP").then_some("stream");
         let (family, kind) = listener.map_or((family_of(path), by_note), |row| (row.family, row.kind));
+        let address = listener.and_then(|row| row.local.clone());
         let mut row = self.row(serial, index, event, Direction::Accept);
         (row.family, row.kind) = (family, kind);
-        row.local = local(path).map(str::to_owned);
+        row.local = local(path).map(str::to_owned).or(address);
         row.remote = remote(path).map(str::to_owned).or_else(|| self.trace.details(event).remote);
         row.connected_ns = event.end_ns().or(event.t_ns);
         row.outcome = Some("ok".into());
@@ -283,14 +284,11 @@ fn family_of(note: &str) -> Option<&'static str> {
     }
 }
 
-/// The near end: `127.0.0.1:3000`, or a Unix socket's own path. A mere inode number is none.
+/// The near end: `127.0.0.1:3000`. A mere inode number is none; a Unix socket's path stands here with
+/// escapes, so it is taken from the call that bound it.
 fn local(note: &str) -> Option<&str> {
-    let inner = inner(note);
-    if let Some((_, path)) = inner.split_once(",\"") {
-        return path.split('"').next();
-    }
-    let near = inner.split("->").next()?;
-    near.contains(':').then_some(near)
+    let near = inner(note).split("->").next()?;
+    (near.contains(':') && !near.contains('"')).then_some(near)
 }
 
 /// The far end.
@@ -310,7 +308,7 @@ mod tests {
             ("18<TCP:[127.0.0.1:3000]>, 511", Some("127.0.0.1:3000"), None),
             ("18<TCPv6:[[::1]:1->[::1]:2]>, 0", Some("[::1]:1"), Some("[::1]:2")),
             ("18<TCP:[421990]>, {", None, None),
-            ("18<UNIX-STREAM:[12->13,\"/tmp/a\"]>, 1", Some("/tmp/a"), None),
+            ("18<UNIX-STREAM:[12,\"/tmp/a:b\"]>, 1", None, None),
             ("18<UNIX-STREAM:[12->13]>, 1", None, None),
             ("18, 1", None, None),
             ("18</etc/hosts>, 1", None, None),
