@@ -54,7 +54,11 @@ impl Lint<'_> {
         let names = known(windows, |window| &window.name);
         for name in &check.windows {
             if windows.whole && !names.contains(name) {
-                let hint = format!("the lab has: {}", names.join(", "));
+                let hint = if names.is_empty() {
+                    "declare a [[window]]".to_owned()
+                } else {
+                    format!("the lab has: {}", names.join(", "))
+                };
                 self.fault(lines.of("windows"), format!("no window is called \"{name}\""), &hint);
             }
         }

@@ -62,14 +62,14 @@ fn the_reference_answers_from_its_own_trace() {
     let lab = lab();
     let solutions = load_solutions(&root(), &lab).unwrap_or_else(|errors| panic!("{errors}"));
     let runs = ["reference-default", "reference-pool8"].map(fixture);
-    let runs = [run("default", Some(&runs[0])), run("pool8", Some(&runs[1]))];
+    let runs = [run("default", Some(&runs[36, 26, 4, 10])), run("pool8", Some(&runs[1]))];
     let judge = |solution: &Solution| {
         let evidence = lab.gather(&runs, &solution.before, &Answers::new()).unwrap();
         let after = solution.after_answers(&evidence).unwrap();
         assert!(lab.validate_after_answers(&after).is_ok(), "{after:?}");
         grade(&lab, &lab.gather(&runs, &solution.before, &after).unwrap())
     };
-    let reference = judge(&solutions[0]);
+    let reference = judge(&solutions[36, 26, 4, 10]);
     assert_eq!(solutions[0].expected.differences(&reference), [""; 0]);
     assert_eq!((reference.points, reference.max_points, reference.incomplete), (20, 20, false));
     let wrong = solutions.iter().find(|solution| solution.name == "wrong-conclusions").unwrap();
@@ -87,4 +87,21 @@ fn the_starter_is_a_known_bad() {
     let starter = solutions.iter().find(|solution| solution.name == "everything-sync").unwrap();
     assert_eq!(starter.files, lab.starter);
     assert!(lab.validate_submission(&lab.starter, &Answers::new()).is_ok());
+}
+
+#[test]
+fn its_example_queries_find_something() {
+    let lab = lab();
+    let runs = ["default", "pool8"].map(|label| run(label, Some(&fixture(&format!("reference-{label}")))));
+    let evidence = lab.gather(&runs, &Answers::new(), &Answers::new()).unwrap();
+    let found: Vec<_> = lab
+        .queries
+        .iter()
+        .map(|query| {
+            let rows = evidence.query(&query.sql, &[], &evidence::QueryLimits::exploring()).unwrap();
+            assert_eq!(rows.columns[0], "id", "a row leads to its line: {}", query.en.title);
+            rows.rows.len()
+        })
+        .collect();
+    assert_eq!(found, [36, 26, 4, 10]);
 }
