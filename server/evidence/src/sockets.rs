@@ -230,9 +230,10 @@ impl<'t> Finder<'t> {
         let Some(row) = self.open.get(&serial).and_then(|row| self.rows.get_mut(*row)) else { return };
         if row.local.is_none() && row.direction == Direction::Connect {
             let args = trace.args(event);
-            let of_fd = format!("{}<", row.fd);
             // `epoll_ctl` names the instance and what to do before it.
-            let at = if args.starts_with(&of_fd) { Some(0) } else { args.find(&of_fd) };
+            let start = format!("{}<", row.fd);
+            let second = || Some(args.find(&format!(", {start}"))? + 2);
+            let at = if args.starts_with(&start) { Some(0) } else { second() };
             row.local = at.and_then(|at| local(note(&args[at..]))).map(str::to_owned);
         }
     }
