@@ -60,6 +60,17 @@ pub(crate) fn check(sql: &str) -> Result<(), Fault> {
     if copies(tokens)? > COPIES { Err(Fault::Copies) } else { Ok(()) }
 }
 
+/// Whether a word stands in a query as a name, in any quotes; not in a string or a comment.
+#[must_use]
+pub fn mentions(sql: &str, word: &str) -> bool {
+    let is_string = |token: &Token<'_>| sql.as_bytes()[token.at] == b'\'';
+    tokens(sql).iter().any(|token| {
+        matches!(token.kind, Kind::Word | Kind::Quoted)
+            && !is_string(token)
+            && token.text.eq_ignore_ascii_case(word)
+    })
+}
+
 /// <https://sqlite.org/lang_keywords.html> for the quotes; comments and spaces are no tokens.
 fn tokens(sql: &str) -> Vec<Token<'_>> {
     let bytes = sql.as_bytes();

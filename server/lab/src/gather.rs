@@ -2,10 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Answer, BuildError, Evidence, RunInput, Stage};
+use evidence::{Answer, BuildError, Evidence, InputFile, RunInput, Stage};
+use sha2::{Digest, Sha256};
 use strace::Trace;
 
 use crate::lab::{Answers, Lab};
+use crate::manifest::Window;
 use crate::run::{Run, Tracer};
 
 /// Where the files of an attempt lie in the sandbox. Traces name the entry by this path.
@@ -23,14 +25,19 @@ impl Lab {
             runs.iter().partition(|run| self.hides_run(&run.label, true));
         runs.extend(hidden);
         let traces: Vec<Option<Trace>> = runs.iter().map(|run| self.trace(run)).collect();
+        let digests: Vec<_> = self.files.values().map(|text| hex::encode(Sha256::digest(text))).collect();
+        let files: Vec<_> = std::iter::zip(&self.files, &digests)
+            .map(|((path, text), sha256)| InputFile { path, sha256, size_bytes: text.len() as u64 })
+            .collect();
         let inputs: Vec<_> =
-            runs.into_iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
+            runs.into_iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref(), &files)).collect();
+        let windows: Vec<_> = self.windows.iter().filter_map(Window::spec).collect();
         let answers: Vec<_> = [(Stage::Before, before), (Stage::After, after)]
             .into_iter()
             .flat_map(|(stage, answers)| answers.iter().map(move |answer| (stage, answer)))
             .map(|(stage, (id, value))| Answer { id: id.clone(), stage, value: value.clone() })
             .collect();
-        Evidence::build(&inputs, &answers, &BTreeMap::new())
+        Evidence::build(&inputs, &answers, &BTreeMap::new(), &windows)
     }
 
     /// The evidence that a learner may see: that of [`Lab::gather`] without the runs that only hidden checks read.
@@ -54,7 +61,8 @@ impl Lab {
         }
         // The sandbox has cut the text at the run's limit already.
         let limits = strace::Limits { bytes: run.trace.bytes.len(), ..strace::Limits::default() };
-        let options = strace::Options { entry: Some(format!("{WORK_FOLDER}/{}", self.entry)), limits };
+        let entry = Some(format!("{WORK_FOLDER}/{}", self.entry));
+        let options = strace::Options { entry, limits, ..strace::Options::default() };
         let mut trace = strace::parse(&run.trace.bytes, &options);
         if run.trace.dropped > 0 && !trace.incomplete.contains(&strace::Incomplete::Capped) {
             trace.incomplete.push(strace::Incomplete::Capped);
@@ -63,7 +71,7 @@ impl Lab {
     }
 }
 
-fn input<'a>(run: &'a Run, trace: Option<&'a Trace>) -> RunInput<'a> {
+fn input<'a>(run: &'a Run, trace: Option<&'a Trace>, inputs: &'a [InputFile<'a>]) -> RunInput<'a> {
     RunInput {
         label: &run.label,
         try_no: run.try_no,
@@ -82,6 +90,11 @@ fn input<'a>(run: &'a Run, trace: Option<&'a Trace>) -> RunInput<'a> {
         stdout_dropped: run.stdout.dropped,
         stderr: &run.stderr.bytes,
         stderr_dropped: run.stderr.dropped,
+        inputs,
+        // The sandbox brings none of these.
+        summary: &[],
+        files: &[],
+        requests: &[],
     }
 }
 

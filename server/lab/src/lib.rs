@@ -16,6 +16,7 @@ mod lab;
 mod lang;
 mod lint;
 mod lint_check;
+mod lint_query;
 mod load;
 mod manifest;
 mod names;
@@ -32,7 +33,8 @@ pub use lab::{Answers, Files, Lab};
 pub use lang::{Lang, Localized};
 pub use load::{load, load_all};
 pub use manifest::{
-    Check, CheckText, Choice, FORMAT, Heading, Question, QuestionKind, QuestionStage, QuestionText, Stage,
+    Check, CheckText, Choice, ExampleQuery, FORMAT, Heading, QueryText, Question, QuestionKind,
+    QuestionStage, QuestionText, Stage, Window,
 };
 pub use names::MAX_FILE_NAME_BYTES;
 pub use run::{Bytes, Captured, Limits, Outcome, Run, RunSpec, Tracer, Usage};

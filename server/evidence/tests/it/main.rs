@@ -4,6 +4,10 @@
 mod bounds;
 mod build;
 mod documentation;
+mod export;
 mod functions;
+mod sockets;
 mod support;
 mod traces;
+mod views;
+mod windows;

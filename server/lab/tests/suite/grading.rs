@@ -85,6 +85,68 @@ fn no_verdict_on_evidence_that_is_not_whole() {
     }
 }
 
+/// A check that nothing is opened between two marks.
+fn between_marks() -> Draft {
+    let draft = Draft::new()
+        .edit("[[check]]", "[[window]]\nname = \"quiet\"\nfrom = \"a\"\nto = \"b\"\n\n[[check]]")
+        .edit("where path = '/etc/hostname'", "where win = 'quiet' and name = 'openat'")
+        .edit("expect = \"rows\"", "expect = \"none\"\nwindows = [\"quiet\"]");
+    // All its runs: the untraced one has no windows and none is asked of it.
+    draft.edit("runs = [\"one\"]\n", "")
+}
+
+/// The trace with a mark at each of these times.
+fn marked(marks: &[(&str, &str)]) -> Vec<u8> {
+    let mut lines: Vec<String> =
+        TRACE.split(|&byte| byte == b'\n').map(|l| String::from_utf8_lossy(l).into_owned()).collect();
+    lines.retain(|line| !line.is_empty());
+    for (time, mark) in marks {
+        lines.push(format!(
+            "7 {time} access(\"/__mark__/{mark}\", F_OK) = -1 ENOENT (No such file or directory) <0.000010>"
+        ));
+    }
+    lines.sort();
+    (lines.join("\n") + "\n").into_bytes()
+}
+
+#[test]
+fn a_window_that_was_never_opened_fails_its_check() {
+    for (marks, status, reason) in [
+        (&[("1.310000", "a"), ("1.390000", "b")][..], Status::Passed, None),
+        (&[("1.210000", "a"), ("1.390000", "b")], Status::Failed, None),
+        // Never closed: everything to the end lies in it.
+        (&[("1.210000", "a")], Status::Failed, None),
+        (&[("1.310000", "a")], Status::Passed, None),
+        (&[], Status::Failed, Some(Reason::MarkMissing)),
+        (&[("1.390000", "b")], Status::Failed, Some(Reason::MarkMissing)),
+    ] {
+        let (_, got) = check(&between_marks(), &runs(&marked(marks)), &Answers::new(), "opens");
+        assert_eq!((got.status, got.reason), (status, reason), "{marks:?}");
+    }
+    let (lab, got) = check(&between_marks(), &runs(&marked(&[])), &Answers::new(), "opens");
+    assert_eq!((got.points, got.detail.as_deref()), (0, Some("one: mark('a')")));
+    let texts = lab.check("opens").unwrap();
+    assert!(
+        texts
+            .message(&got, Lang::En)
+            .contains("does not show the beginning of the span that this check looks into (one: mark('a'))")
+    );
+    assert!(texts.message(&got, Lang::Ja).contains("見つかりませんでした(one: mark('a'))"));
+    assert_eq!(texts.hint(&got, Lang::En), None);
+    assert_eq!(serde_json::to_value(got.reason).unwrap(), json!("mark_missing"));
+}
+
+#[test]
+fn the_labs_own_files_are_inputs_of_every_run() {
+    let lab = Draft::new().load().unwrap();
+    let evidence = lab.gather(&runs(TRACE), &Answers::new(), &Answers::new()).unwrap();
+    let sql = "select run, try, path, size_bytes, sha256 from inputs";
+    let rows = evidence.query(sql, &[], &evidence::QueryLimits::default()).unwrap().rows;
+    // printf 'data\n' | sha256sum
+    let sha256 = "6667b2d1aab6a00caa5aee5af8ad9f1465e567abf1c209d15727d57b3e8f6e5f";
+    assert_eq!(json!(rows), json!([["one", 1, "data.txt", 5, sha256], ["plain", 1, "data.txt", 5, sha256]]));
+}
+
 #[test]
 fn a_check_of_answers_needs_no_run() {
     let (_, got) = check(&Draft::new(), &[], &answers([("tid", json!(7))]), "knows");

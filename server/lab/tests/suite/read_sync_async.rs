@@ -88,3 +88,20 @@ fn the_starter_is_a_known_bad() {
     assert_eq!(starter.files, lab.starter);
     assert!(lab.validate_submission(&lab.starter, &Answers::new()).is_ok());
 }
+
+#[test]
+fn its_example_queries_find_something() {
+    let lab = lab();
+    let runs = ["default", "pool8"].map(|label| run(label, Some(&fixture(&format!("reference-{label}")))));
+    let evidence = lab.gather(&runs, &Answers::new(), &Answers::new()).unwrap();
+    let found: Vec<_> = lab
+        .queries
+        .iter()
+        .map(|query| {
+            let rows = evidence.query(&query.sql, &[], &evidence::QueryLimits::exploring()).unwrap();
+            assert_eq!(rows.columns[0], "id", "a row leads to its line: {}", query.en.title);
+            rows.rows.len()
+        })
+        .collect();
+    assert_eq!(found, [36, 26, 4, 10]);
+}
