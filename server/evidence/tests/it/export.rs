@@ -115,8 +115,10 @@ fn it_explains_itself() {
 #[test]
 fn it_is_evidence_again() {
     let evidence = evidence();
-    let read = Evidence::from_bytes(&evidence.export().unwrap()).unwrap();
+    let file = evidence.export().unwrap();
+    let read = Evidence::from_bytes(&file).unwrap();
     assert_eq!(read.runs(), evidence.runs());
+    assert!(read.export().unwrap() == file, "exported twice");
     assert!(read.opened("nuxt", "all"));
     assert_eq!(
         rows(&read, "select shape(step order by id) from steps where role = 'main' and win = 'all'"),
