@@ -240,7 +240,7 @@ impl Aggregate<String, Option<String>> for Shape {
     }
 
     fn finalize(&self, _: &mut Context<'_>, acc: Option<String>) -> Result<Option<String>> {
-        Ok(acc)
+        Ok(acc.filter(|word| !word.is_empty()))
     }
 }
 

@@ -307,6 +307,22 @@ mod tests {
     }
 
     #[test]
+    fn a_word_is_mentioned_as_a_name_alone() {
+        for (sql, expected) in [
+            ("select win from events", true),
+            ("select 1 from events e where e.WIN = 'a'", true),
+            ("select \"win\", `x` from events", true),
+            ("select [win] from events", true),
+            ("select 'win' from events", false),
+            ("select winner, w_in from events -- win", false),
+            ("select 1 /* win */", false),
+            ("", false),
+        ] {
+            assert_eq!(mentions(sql, "win"), expected, "{sql}");
+        }
+    }
+
+    #[test]
     fn a_circle_is_no_way_around_the_count() {
         for sql in [
             "with a as (select * from b), b as (select * from a) select 1",

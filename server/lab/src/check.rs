@@ -202,10 +202,10 @@ impl Check {
 fn missing_message(what: &str, lang: Lang) -> String {
     match lang {
         Lang::Ja => format!(
-            "この項目が調べる区間の始まりが、トレースに見つかりませんでした({what})。区間が始まっていなければ、その中を調べることはできません。"
+            "この項目が調べる区間の始まりが、トレースに見つかりませんでした({what})。スクリプトがそこまで進んでいるか、確かめてください。"
         ),
         Lang::En => format!(
-            "The trace does not show the beginning of the span that this check looks into ({what}). Where no span begins, there is nothing to look into."
+            "The trace does not show the beginning of the span that this check looks into ({what}). Make sure that the script gets that far."
         ),
     }
 }

@@ -86,6 +86,18 @@ fn gaps_are_where_main_made_no_call() {
 }
 
 #[test]
+fn no_gap_reaches_from_one_run_into_the_next() {
+    let (all, serial) = (trace("await-all.strace"), trace("await-serial.strace"));
+    let (a, b, c) = (run("a", Some(&all), b""), run("b", Some(&serial), b""), run("a", Some(&all), b""));
+    let evidence = build(&[a, b, RunInput { try_no: 2, ..c }]);
+    let alone = |trace| value(&build(&[run("x", Some(trace), b"")]), "select count(*) from gaps");
+    assert_eq!(
+        rows(&evidence, "select run, try, count(*) from gaps group by run, try"),
+        json!([["a", 1, alone(&all)], ["a", 2, alone(&all)], ["b", 1, alone(&serial)]])
+    );
+}
+
+#[test]
 fn shapes_tell_serial_from_parallel() {
     for (fixture, shape) in [
         ("await-serial", "CW~RCW~R"),
