@@ -40,6 +40,7 @@ const en = {
     explorer: 'Explorer',
     loadingView: 'Loading this view',
     viewAfter: 'There is something to look at here as soon as an attempt has ended.',
+    noSuchEvent: (id: number) => `There is no event ${id} in this attempt.`,
     howItRuns: 'How it will be run',
     checks: 'What is checked',
     checkPoints: (n: number) => (n === 1 ? '1 pt' : `${n} pts`),

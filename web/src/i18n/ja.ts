@@ -40,6 +40,7 @@ const ja: Messages = {
     explorer: 'クエリ',
     loadingView: '読み込んでいます',
     viewAfter: '試行が終わると、ここで中身を調べられます。',
+    noSuchEvent: (id) => `イベント ${id} はこの試行にありません。`,
     howItRuns: '実行のしかた',
     checks: 'チェック項目',
     checkPoints: (n) => `${n} 点`,
