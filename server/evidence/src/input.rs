@@ -45,7 +45,7 @@ pub struct RunInput<'a> {
     pub files: &'a [FileLeft<'a>],
     /// What the lab's server received from it.
     pub requests: &'a [RequestSeen<'a>],
-    /// The lab's files that were put into its work folder.
+    /// Files that were put into its work folder: the learner's and the lab's.
     pub inputs: &'a [InputFile<'a>],
 }
 

@@ -158,9 +158,12 @@ impl<'db> Loader<'db> {
     /// What the host saw, put in and found afterwards.
     fn brought(&mut self, run: &RunInput<'_>) -> Result<()> {
         let (label, try_no) = (run.label, run.try_no);
-        for row in run.summary {
-            let (calls, errors) = (count(row.calls), count(row.errors));
-            self.summary.execute(params![label, try_no, clip(row.name), calls, errors, row.seconds])?;
+        let printed = run.summary.iter().map(|row| (row.name, row.calls, row.errors, row.seconds));
+        let in_trace = run.trace.into_iter().flat_map(|trace| &trace.summary);
+        let in_trace = in_trace.map(|row| (row.name.as_str(), row.calls, row.errors, row.seconds));
+        for (name, calls, errors, seconds) in printed.chain(in_trace) {
+            let (calls, errors) = (count(calls), count(errors));
+            self.summary.execute(params![label, try_no, clip(name), calls, errors, seconds])?;
         }
         for file in run.files {
             let (path, text) = (clip(file.path), file.text.map(clip));

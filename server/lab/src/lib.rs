@@ -27,7 +27,7 @@ mod submission;
 pub use check::grade;
 pub use expect::{Comparison, Expect};
 pub use fault::{LoadError, LoadErrors};
-pub use gather::WORK_FOLDER;
+pub use gather::{Given, WORK_FOLDER};
 pub use grade::{CheckGrade, EvidenceRow, Grade, Reason, Status};
 pub use lab::{Answers, Files, Lab};
 pub use lang::{Lang, Localized};

@@ -6,10 +6,12 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::event::{Event, NO_FD, NO_INDEX};
+use crate::fd::{FdEnd, FdKind, FdLifetime};
 use crate::names::{Call, Effect, Shape};
 use crate::scan::is_socket;
 use crate::table::{Entry, Table};
-use crate::trace::{Event, FdEnd, FdKind, FdLifetime, NO_FD, NO_INDEX, Span, Trace};
+use crate::trace::{Span, Trace};
 use crate::value::{Arguments, FdArg, fd_argument, fd_pair};
 
 /// The tables of all processes while the trace is read.

@@ -10,6 +10,8 @@
 
 mod argv;
 mod clock;
+mod event;
+mod fd;
 mod fds;
 mod leader;
 mod line;
@@ -25,15 +27,16 @@ mod summary;
 mod summary_table;
 mod table;
 mod tally;
+mod thread;
 mod trace;
 mod value;
 
 pub use argv::argv;
+pub use event::{Event, EventKind, Phase};
+pub use fd::{FdEnd, FdKind, FdLifetime};
 pub use merge::merge;
 pub use parse::{Limits, Options, Parser, parse};
 pub use summary::{ByName, CallSums, NamedSums, RoleSums, Summarizer, Summary, Sums};
 pub use tally::{Tally, tally};
-pub use trace::{
-    Details, Event, EventKind, FdEnd, FdKind, FdLifetime, Incomplete, Mark, Note, Phase, Role, SummaryRow,
-    Thread, Trace,
-};
+pub use thread::{Role, Thread};
+pub use trace::{Details, Incomplete, Mark, Note, SummaryRow, Trace};

@@ -389,3 +389,21 @@ fn contains(text: &[u8], needle: &[u8]) -> bool {
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
 }
+
+/// A line without the escape sequences that colour it (ECMA-48, SGR), which `--color` and pastes leave.
+pub(crate) fn without_colours(line: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(line.len());
+    let mut at = 0;
+    while let Some(&byte) = line.get(at) {
+        if byte == 0x1b && line.get(at + 1) == Some(&b'[') {
+            let parameters = line[at + 2..].iter().take_while(|b| b.is_ascii_digit() || **b == b';').count();
+            if line.get(at + 2 + parameters) == Some(&b'm') {
+                at += parameters + 3;
+                continue;
+            }
+        }
+        plain.push(byte);
+        at += 1;
+    }
+    plain
+}

@@ -6,10 +6,12 @@ use std::collections::HashSet;
 
 use memchr::memmem;
 
+use crate::event::{Event, NO_FD, Phase};
 use crate::fds::{Act, Fds};
 use crate::names::{Call, Name, Shape};
 use crate::roles::Roles;
-use crate::trace::{Event, Incomplete, Mark, NO_FD, Phase, Thread, Trace};
+use crate::thread::Thread;
+use crate::trace::{Incomplete, Mark, Trace};
 use crate::value::{Arguments, path_argument, string};
 
 const MARK_FOLDER: &str = "/__mark__/";

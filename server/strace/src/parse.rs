@@ -3,13 +3,15 @@
 use memchr::memchr;
 
 use crate::clock::Clock;
+use crate::event::{Event, EventKind, NO_FD, NO_INDEX, NO_TIME};
 use crate::leader::{Leader, leader};
 use crate::line::{self, Body, HeadEnd, Remark, Ret};
 use crate::model::Model;
 use crate::names::{ExitName, Name};
 use crate::pairs::Pairs;
 use crate::summary_table::SummaryTable;
-use crate::trace::{Event, EventKind, Incomplete, NO_FD, NO_INDEX, NO_TIME, Span, Thread, Trace};
+use crate::thread::Thread;
+use crate::trace::{Incomplete, Span, Trace};
 
 /// Caps on what is kept of a trace. Beyond one, the trace is cut and says so.
 #[derive(Debug, Clone)]
@@ -261,7 +263,7 @@ impl Parser {
     /// A line that says nothing known; perhaps because colours stand between.
     fn unread(&mut self, number: u32, start: usize, end: usize, why: &'static str) {
         if memchr(0x1b, &self.trace.text[start..end]).is_some() {
-            let plain = without_colours(&self.trace.text[start..end]);
+            let plain = line::without_colours(&self.trace.text[start..end]);
             // The line is the last of what is kept, or followed by lines not yet read.
             if plain.len() < end - start {
                 let (removed, length) = (end - start - plain.len(), plain.len());
@@ -498,24 +500,6 @@ fn own(ret: Ret<'_>, start: usize, names: &mut crate::names::Names) -> OwnRet {
         note: span(start, ret.note),
         dur_ns: ret.dur_ns.unwrap_or(NO_TIME),
     }
-}
-
-/// A line without the escape sequences that colour it (ECMA-48, SGR), which `--color` and pastes leave.
-fn without_colours(line: &[u8]) -> Vec<u8> {
-    let mut plain = Vec::with_capacity(line.len());
-    let mut at = 0;
-    while let Some(&byte) = line.get(at) {
-        if byte == 0x1b && line.get(at + 1) == Some(&b'[') {
-            let parameters = line[at + 2..].iter().take_while(|b| b.is_ascii_digit() || **b == b';').count();
-            if line.get(at + 2 + parameters) == Some(&b'm') {
-                at += parameters + 3;
-                continue;
-            }
-        }
-        plain.push(byte);
-        at += 1;
-    }
-    plain
 }
 
 fn span(start: usize, range: (usize, usize)) -> Span {

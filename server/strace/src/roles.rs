@@ -6,8 +6,9 @@
 
 use memchr::memmem;
 
+use crate::event::Phase;
 use crate::names::{Call, Shape};
-use crate::trace::{Phase, Role, Thread};
+use crate::thread::{Role, Thread};
 use crate::value::{Arguments, fd_argument, note_path};
 
 /// What is seen of threads while the trace is read; what they are is decided at its end.

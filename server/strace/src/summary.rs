@@ -6,12 +6,13 @@
 
 use rustc_hash::FxHashMap;
 
+use crate::event::Phase;
 use crate::line::Ret;
 use crate::names::{Call, Name, Names};
 use crate::roles::Roles;
 use crate::scan::is_socket;
 use crate::stream::{Begun, Sink, Stream};
-use crate::trace::{Phase, Role, Thread};
+use crate::thread::{Role, Thread};
 use crate::value::{fd_argument, string, unescape};
 
 /// Most paths, and most sockets, that are told apart; what is beyond them is summed as one.

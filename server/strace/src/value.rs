@@ -4,9 +4,10 @@ use std::borrow::Cow;
 
 use memchr::memchr;
 
+use crate::event::Event;
 use crate::names::{Call, Effect, Shape};
 use crate::scan::{annotation_end, comma, find, is_socket, skip, string_end};
-use crate::trace::{Details, Event, Trace};
+use crate::trace::{Details, Trace};
 
 /// The arguments of a call: those of its first half and, where it has one, of its second.
 #[derive(Debug, Clone, Copy)]

@@ -135,7 +135,8 @@ pub(crate) struct CheckGradeView {
     title: String,
     #[schema(value_type = CheckStatus)]
     status: Status,
-    #[schema(value_type = Option<NotJudgedReason>)]
+    /// Why it is not judged, or why it failed before its query was asked.
+    #[schema(value_type = Option<CheckReason>)]
     reason: Option<Reason>,
     points: u32,
     max_points: u32,
@@ -158,10 +159,11 @@ pub(crate) enum CheckStatus {
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "stands in for the lab's own type in the document")]
-pub(crate) enum NotJudgedReason {
+pub(crate) enum CheckReason {
     EvidenceIncomplete,
     CheckError,
     AwaitingAnswer,
+    MarkMissing,
 }
 
 /// A row of proof.

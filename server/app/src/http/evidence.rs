@@ -6,6 +6,7 @@ use axum::extract::State;
 use axum::http::HeaderMap;
 use axum::response::Response;
 use evidence::{BuildError, Evidence, schema};
+use lab::Given;
 use serde::Serialize;
 use store::{Attempt, AttemptId, Viewer};
 use utoipa::ToSchema;
@@ -24,23 +25,29 @@ pub(crate) struct EvidenceTables {
     /// Counts up when a column changes its meaning.
     version: i32,
     tables: Vec<TableView>,
+    /// Functions beside SQLite's own.
+    functions: Vec<FunctionView>,
+}
+
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = EvidenceFunction)]
+pub(crate) struct FunctionView {
+    name: &'static str,
+    /// As it is called: `peak(open_ns, close_ns)`.
+    signature: &'static str,
+    /// What it yields.
+    about: &'static str,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = EvidenceTable)]
 pub(crate) struct TableView {
     name: &'static str,
-    kind: TableKind,
+    /// `table` or `view`.
+    kind: &'static str,
     /// What one row is.
     about: &'static str,
     columns: Vec<ColumnView>,
-}
-
-#[derive(Debug, Clone, Copy, Serialize, ToSchema)]
-#[serde(rename_all = "snake_case")]
-#[schema(as = EvidenceTableKind)]
-pub(crate) enum TableKind {
-    Table,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -61,11 +68,20 @@ pub(crate) async fn tables() -> Json<EvidenceTables> {
         |column: &schema::Column| ColumnView { name: column.name, kind: column.kind, about: column.about };
     let table = |table: &schema::Table| TableView {
         name: table.name,
-        kind: TableKind::Table,
+        kind: table.kind.as_str(),
         about: table.about,
         columns: table.columns.iter().map(column).collect(),
     };
-    Json(EvidenceTables { version: schema::VERSION, tables: schema::TABLES.iter().map(table).collect() })
+    let function = |function: &schema::Function| FunctionView {
+        name: function.name,
+        signature: function.signature,
+        about: function.about,
+    };
+    Json(EvidenceTables {
+        version: schema::VERSION,
+        tables: schema::TABLES.iter().map(table).collect(),
+        functions: schema::FUNCTIONS.iter().map(function).collect(),
+    })
 }
 
 /// Bytes that a SQLite tool reads.
@@ -94,7 +110,7 @@ pub(crate) async fn file(
     }
     let evidence = evidence_of(&state, attempt, key, viewer).await?;
     let _turn = state.grading.acquire().await.map_err(|error| ApiError::internal(&error))?;
-    let file = tokio::task::spawn_blocking(move || Evidence::from_bytes(&evidence)?.to_bytes()).await?;
+    let file = tokio::task::spawn_blocking(move || Evidence::from_bytes(&evidence)?.export()).await?;
     let file = file.map_err(|error| ApiError::internal(&error))?;
     Ok(version.on(attachment("application/vnd.sqlite3", &format!("{id}.sqlite"), file)))
 }
@@ -127,7 +143,8 @@ pub(crate) async fn evidence_of(
         let gather = move || -> Result<Vec<u8>, BuildError> {
             let after = attempt.answers_after.unwrap_or_default();
             let runs = runs.into_iter().map(|stored| stored.run).collect();
-            lab.gather_seen(runs, &attempt.answers_before, &after)?.to_bytes()
+            let given = Given { files: &attempt.files, before: &attempt.answers_before, after: &after };
+            lab.gather_seen(runs, given)?.to_bytes()
         };
         let made = tokio::task::spawn_blocking(gather).await?;
         Ok(Bytes::from(made.map_err(|error| ApiError::internal(&error))?))

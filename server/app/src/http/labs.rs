@@ -54,6 +54,17 @@ pub(crate) struct LabView {
     questions: Vec<QuestionView>,
     /// The checks that the caller may know of.
     checks: Vec<CheckView>,
+    /// Queries over the evidence to begin with.
+    queries: Vec<ExampleQueryView>,
+}
+
+/// A question to the evidence, ready to be asked.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ExampleQuery)]
+pub(crate) struct ExampleQueryView {
+    /// What it answers, in the language asked for.
+    title: String,
+    sql: String,
 }
 
 /// An execution that every attempt makes.
@@ -159,6 +170,11 @@ pub(crate) async fn show(
             .iter()
             .filter(|check| check.stage.is_seen(graded))
             .map(|check| self::check(check, lang))
+            .collect(),
+        queries: lab
+            .queries
+            .iter()
+            .map(|query| ExampleQueryView { title: query.title(lang).to_owned(), sql: query.sql.clone() })
             .collect(),
     }))
 }

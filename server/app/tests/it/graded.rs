@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use chrono::Utc;
-use lab::{Answers, Captured, Lab, Outcome, Run, Tracer, Usage};
+use lab::{Captured, Given, Lab, Outcome, Run, Tracer, Usage};
 use store::{FinishedRun, LeaseState, Store};
 
 use crate::support::{Home, Server, Visitor, root};
@@ -50,7 +50,9 @@ pub(crate) fn work(home: &Home) {
             store.claim("test", Utc::now(), Duration::from_secs(60)).await.unwrap().expect("one waits");
         let lab: Lab = serde_json::from_str(&claim.lab.snapshot).unwrap();
         let runs: Vec<Run> = lab.runs.iter().map(|spec| run(&spec.label)).collect();
-        let evidence = lab.gather(&runs, &claim.answers, &Answers::new()).unwrap();
+        let evidence = lab
+            .gather(&runs, Given { files: &claim.files, before: &claim.answers, ..Given::default() })
+            .unwrap();
         let grade = lab::grade(&lab, &evidence);
         let finished = |run: Run| FinishedRun {
             trace_lines: run.trace.bytes.split(|byte| *byte == b'\n').count() as u64,

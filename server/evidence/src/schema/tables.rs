@@ -270,7 +270,7 @@ pub(super) const BASE: &[Table] = &[
     Table {
         name: "inputs",
         kind: Kind::Table,
-        about: "One row for each file of the lab that was put into the work folder. The learner's own files are not among them.",
+        about: "One row for each file that was put into the work folder before the run: the learner's, and the lab's own.",
         columns: &[
             RUN,
             TRY,

@@ -1,6 +1,6 @@
 //! Verdicts: what makes a check pass, fail or stay without one.
 
-use lab::{Answers, CheckGrade, Lang, Reason, Run, Status, grade};
+use lab::{Answers, CheckGrade, Given, Lang, Reason, Run, Status, grade};
 use serde_json::json;
 
 use crate::support::{Draft, answers, run};
@@ -26,7 +26,7 @@ fn without(line: usize) -> Vec<u8> {
 /// The grade of one check of a lab.
 fn check(draft: &Draft, runs: &[Run], after: &Answers, id: &str) -> (lab::Lab, CheckGrade) {
     let lab = draft.load().unwrap();
-    let evidence = lab.gather(runs, &Answers::new(), after).unwrap();
+    let evidence = lab.gather(runs, Given { after, ..Given::default() }).unwrap();
     let first = grade(&lab, &evidence);
     assert_eq!(first, grade(&lab, &evidence), "the same evidence has the same grade");
     let json = serde_json::to_string(&first).unwrap();
@@ -137,10 +137,15 @@ fn a_window_that_was_never_opened_fails_its_check() {
 }
 
 #[test]
-fn the_labs_own_files_are_inputs_of_every_run() {
+fn the_files_put_in_are_inputs_of_every_run() {
     let lab = Draft::new().load().unwrap();
-    let evidence = lab.gather(&runs(TRACE), &Answers::new(), &Answers::new()).unwrap();
-    let sql = "select run, try, path, size_bytes, sha256 from inputs";
+    // The learner's file of the same name is not what was put in.
+    let files = lab::Files::from([("a.js".into(), "1".into()), ("data.txt".into(), "forged".into())]);
+    let evidence = lab.gather(&runs(TRACE), Given { files: &files, ..Given::default() }).unwrap();
+    let sql = "select run, try, path, size_bytes, sha256 from inputs where path <> 'a.js'";
+    let learners = "select run, size_bytes from inputs where path = 'a.js'";
+    let rows = evidence.query(learners, &[], &evidence::QueryLimits::default()).unwrap().rows;
+    assert_eq!(json!(rows), json!([["one", 1], ["plain", 1]]));
     let rows = evidence.query(sql, &[], &evidence::QueryLimits::default()).unwrap().rows;
     // printf 'data\n' | sha256sum
     let sha256 = "6667b2d1aab6a00caa5aee5af8ad9f1465e567abf1c209d15727d57b3e8f6e5f";
@@ -227,7 +232,7 @@ fn points_add_up() {
         (runs(&without(4)), answers([("tid", json!(8))]), 0, false),
         (Vec::new(), answers([]), 0, true),
     ] {
-        let evidence = lab.gather(&runs, &Answers::new(), &after).unwrap();
+        let evidence = lab.gather(&runs, Given { after: &after, ..Given::default() }).unwrap();
         let got = grade(&lab, &evidence);
         assert_eq!((got.points, got.max_points, got.incomplete), (points, 3, incomplete));
     }

@@ -1,7 +1,7 @@
 //! Which runs a learner may know of.
 
 use evidence::QueryLimits;
-use lab::Answers;
+use lab::Given;
 
 use crate::support::{Draft, run};
 
@@ -35,9 +35,8 @@ fn events_have_the_same_ids_with_and_without_hidden_runs() {
     let trace =
         "7 1.000001 execve(\"/n\", [\"n\"], 0x1 /* 0 vars */) = 0 <0.000001>\n7 1.1 +++ exited with 0 +++\n";
     let runs = [run("one", Some(trace.as_bytes())), run("seen", Some(trace.as_bytes()))];
-    let none = Answers::new();
-    let all = lab.gather(&runs, &none, &none).unwrap();
-    let seen = lab.gather_seen(runs.to_vec(), &none, &none).unwrap();
+    let all = lab.gather(&runs, Given::default()).unwrap();
+    let seen = lab.gather_seen(runs.to_vec(), Given::default()).unwrap();
     let rows = |evidence: &evidence::Evidence, sql: &str| {
         serde_json::json!(evidence.query(sql, &[], &QueryLimits::default()).unwrap().rows)
     };

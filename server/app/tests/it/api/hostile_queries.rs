@@ -175,7 +175,7 @@ fn what_makes_no_sense_is_explained() {
         (" -- nothing\n/* at all */ ; ", "no query", None),
         ("select 1;\n select 2", "second statement", Some((2, 2))),
         ("select\n  nme from events", "no such column: nme", Some((2, 3))),
-        ("select * from event", "there are runs, events", None),
+        ("select * from event", "there are runs, syscall_summary, events", None),
         ("select 1 +", "incomplete input", None),
         ("select 'a\0b'", "NUL", Some((1, 10))),
         ("select :port", "parameter :port has no value", None),
