@@ -141,6 +141,7 @@ const en = {
       evidence_incomplete: 'The trace this check needs is not whole, so it could not be judged.',
       check_error: 'This check itself is faulty, so it could not be judged. It is not your mistake.',
       awaiting_answer: 'Waits for your answer to the questions below.',
+      mark_missing: 'Check that the run gets that far.',
     },
     hint: 'Hint',
     evidence: 'Evidence',

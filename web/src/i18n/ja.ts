@@ -141,6 +141,7 @@ const ja: Messages = {
       evidence_incomplete: 'このチェックに必要なトレースが欠けているため、判定できませんでした。',
       check_error: 'チェック自体に誤りがあり、判定できませんでした。あなたの間違いではありません。',
       awaiting_answer: '下の「実行後の問い」への回答を待っています。',
+      mark_missing: '実行がそこまで進んでいるか、確かめてください。',
     },
     hint: 'ヒント',
     evidence: '証拠',
