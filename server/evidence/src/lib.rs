@@ -5,11 +5,14 @@
 //! This crate is the sole user of SQLite, and knows neither labs nor people.
 #![warn(missing_docs)]
 
+mod family;
+mod format;
 mod functions;
 mod guard;
 mod lex;
 mod load;
 mod output;
+mod perfetto;
 mod query;
 pub mod schema;
 mod value;
@@ -20,6 +23,9 @@ use std::fmt;
 use rusqlite::{Connection, params};
 use serde_json::Value as Json;
 
+pub use family::Family;
+pub use format::{Format, printable};
+pub use perfetto::PerfettoError;
 pub use query::{Bound, Overflow, Position, QueryError, QueryLimits, Rows};
 use value::CELL_BYTES;
 

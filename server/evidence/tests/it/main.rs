@@ -5,5 +5,6 @@ mod bounds;
 mod build;
 mod documentation;
 mod functions;
+mod perfetto;
 mod support;
 mod traces;
