@@ -7,6 +7,8 @@
 
 mod events;
 mod export;
+mod family;
+mod format;
 mod functions;
 mod guard;
 mod input;
@@ -14,6 +16,7 @@ mod lex;
 mod lines;
 mod load;
 mod output;
+mod perfetto;
 mod query;
 pub mod schema;
 mod sockets;
@@ -26,8 +29,11 @@ use std::fmt;
 use rusqlite::{Connection, params};
 use serde_json::Value as Json;
 
+pub use family::Family;
+pub use format::{Format, printable};
 pub use input::{Answer, CallCount, FileLeft, InputFile, RequestSeen, RunInput, Stage};
 pub use lex::mentions;
+pub use perfetto::PerfettoError;
 pub use query::{Bound, Overflow, Position, QueryError, QueryLimits, Rows};
 use value::CELL_BYTES;
 pub use windows::{Edges, WindowSpec};

@@ -6,6 +6,7 @@ mod build;
 mod documentation;
 mod export;
 mod functions;
+mod perfetto;
 mod sockets;
 mod support;
 mod traces;
