@@ -122,11 +122,17 @@ pub(crate) async fn graded(
     viewer: Viewer,
 ) -> Result<(Attempt, Key), ApiError> {
     let attempt = state.store.attempt(id, viewer).await?.ok_or_else(|| ApiError::not_found("attempt"))?;
-    let Some(grade_version) = attempt.grade.as_ref().map(|grade| grade.version) else {
+    let key = key_of(&attempt)?;
+    Ok((attempt, key))
+}
+
+/// The name of an attempt's evidence, where it has any.
+pub(crate) fn key_of(attempt: &Attempt) -> Result<Key, ApiError> {
+    let Some(grade) = &attempt.grade else {
         let detail = "The attempt has no evidence: only a graded one has.";
         return Err(ApiError::conflict("attempt_not_finished", detail));
     };
-    Ok((attempt, Key { attempt: id, grade_version }))
+    Ok(Key { attempt: attempt.id, grade_version: grade.version })
 }
 
 /// The evidence that the attempt's maker may see, as bytes: kept, or made from what is stored.

@@ -121,6 +121,7 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence::file))
         .routes(routes!(evidence::tables))
         .routes(routes!(runs::trace))
+        .routes(routes!(runs::picture))
 }
 
 /// The OpenAPI 3.1 document of the API.

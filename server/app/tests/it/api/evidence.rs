@@ -69,3 +69,27 @@ fn the_description_is_that_of_the_tables() {
     let known = graded.rows("select count(*) from sqlite_schema where type in ('table', 'view')");
     assert_eq!(known, serde_json::json!([[tables.len()]]));
 }
+
+/// The picture of a run: a slice for each of its system calls.
+#[test]
+fn a_run_can_be_drawn() {
+    let mut graded = Graded::new();
+    let shown = graded.visitor.get(&graded.attempt.clone()).json();
+    let run = &shown["runs"][1];
+    let path = format!("/api/v1/runs/{}/trace.json", run["id"].as_str().unwrap());
+    let file = graded.visitor.get(&path);
+    assert_eq!((file.status, file.header("content-type")), (200, "application/json"), "{file:?}");
+    let id = shown["id"].as_str().unwrap();
+    let name = format!("attachment; filename=\"{id}-{}-1.trace.json\"", run["label"].as_str().unwrap());
+    assert_eq!(file.header("content-disposition"), name);
+    let picture = file.json();
+    let drawn = picture["traceEvents"].as_array().unwrap();
+    let slices = drawn.iter().filter(|event| event["ph"] == "X").count();
+    let sql = format!("select count(*) from events where run = {} and kind = 'syscall'", run["label"]);
+    assert_eq!(serde_json::json!([[slices]]), graded.rows(&sql.replace('"', "'")));
+
+    graded.visitor.headers = vec![("if-none-match", file.header("etag").to_owned())];
+    assert_eq!(graded.visitor.get(&path).status, 304);
+    let mut stranger = graded.server.visitor();
+    assert_eq!(stranger.get(&path).problem(), (404, "not_found".into()));
+}

@@ -94,6 +94,8 @@ fn a_run_of_hidden_checks_is_nowhere() {
 
     let secret = sql(&home, "select id from runs where label = 'secret'");
     assert_eq!(visitor.get(&format!("/api/v1/runs/{secret}/trace")).problem(), (404, "not_found".into()));
+    let picture = visitor.get(&format!("/api/v1/runs/{secret}/trace.json"));
+    assert_eq!(picture.problem(), (404, "not_found".into()));
     let seen = shown["runs"][0]["id"].as_str().unwrap();
     assert_eq!(visitor.get(&format!("/api/v1/runs/{seen}/trace")).status, 200);
 }
