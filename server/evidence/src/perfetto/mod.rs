@@ -108,9 +108,7 @@ impl Evidence {
 
     /// Draws everything that has a time, in its order.
     fn draw(&self, mut runs: Vec<Run>, file: &mut File<impl Write>) -> Result<(), PerfettoError> {
-        let has_windows = "select count(*) from sqlite_schema where name = 'windows'";
-        let has_windows: bool = self.db.query_row(has_windows, [], |row| row.get(0))?;
-        let mut plan = self.db.prepare(&plan(has_windows))?;
+        let mut plan = self.db.prepare(&plan())?;
         let mut details = self.db.prepare(DETAILS)?;
         let names =
             (0..).zip(&runs).map(|(r, run)| serde_json::json!([r, run.label, run.try_no, run.end_ns]));
@@ -127,7 +125,7 @@ impl Evidence {
 
 /// Everything that is drawn, as small rows that can be sorted whole: the texts are looked up later.
 /// At one time spans end before others begin, and a call begins before what lies in it.
-fn plan(has_windows: bool) -> String {
+fn plan() -> String {
     const FDS: &str = "fds x where coalesce(opened_ns, 0) < coalesce(closed_ns, 9223372036854775807) \
                        and coalesce(opened_ns, closed_ns) is not null";
     const MOVES: &str = "events x where bytes > 0 and t_ns < end_ns";
@@ -136,20 +134,18 @@ fn plan(has_windows: bool) -> String {
     const OTHERS: &str = "events x where kind <> 'syscall' and t_ns is not null";
     // The next call of the thread bounds one whose end is not known.
     const NEXT: &str = "lead(t_ns) over (partition by r, pid, tid order by t_ns, id)";
-    let mut parts = vec![
+    let close = "max(opened_ns, coalesce(closed_ns, last_ns))";
+    let parts = [
         ("closed_ns", "fd", "serial", "-1", "null", FDS),
         ("coalesce(opened_ns, 0)", "fd", "serial", "1", "null", FDS),
         ("end_ns", "bytes", "id", "-bytes", "null", MOVES),
         ("t_ns", "bytes", "id", "bytes", "null", MOVES),
+        (close, "close", "x.rowid", "null", "name", WINDOWS),
+        ("opened_ns", "open", "x.rowid", "null", "name", WINDOWS),
         ("t_ns", "call", "id", NEXT, "null", CALLS),
         ("t_ns", "mark", "id", "null", "name", "marks x where t_ns is not null"),
         ("t_ns", "instant", "id", "null", "null", OTHERS),
     ];
-    if has_windows {
-        let close = "max(opened_ns, coalesce(closed_ns, last_ns))";
-        parts.insert(4, (close, "close", "x.rowid", "null", "name", WINDOWS));
-        parts.insert(5, ("opened_ns", "open", "x.rowid", "null", "name", WINDOWS));
-    }
     let part = |(rank, (t, what, id, extra, label, from)): (i32, (&str, &str, &str, &str, &str, &str))| {
         let (table, condition) = from.split_once(" where ").unwrap_or((from, "1"));
         format!(
