@@ -1,7 +1,7 @@
 //! The lines of a trace, kept for whoever asks where an event stands.
 
 use std::borrow::Cow;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
 use memchr::memchr_iter;
 
@@ -9,13 +9,13 @@ use memchr::memchr_iter;
 /// where they begin is found at the first question.
 #[derive(Debug, Default)]
 pub(crate) struct Lines {
-    text: Vec<u8>,
+    text: Arc<Vec<u8>>,
     starts: OnceLock<Vec<usize>>,
 }
 
 impl Lines {
     pub(crate) fn of(trace: Option<&strace::Trace>) -> Self {
-        Self { text: trace.map_or_else(Vec::new, |trace| trace.text().to_vec()), starts: OnceLock::new() }
+        Self { text: trace.map_or_else(Arc::default, strace::Trace::shared_text), starts: OnceLock::new() }
     }
 
     /// A line, from 1, without its end; empty where there is none.
@@ -37,7 +37,7 @@ mod tests {
 
     #[test]
     fn lines_are_counted_from_1() {
-        let lines = Lines { text: b"one\n\nthr\xffe\r\nlast".to_vec(), starts: OnceLock::new() };
+        let lines = Lines { text: Arc::new(b"one\n\nthr\xffe\r\nlast".to_vec()), starts: OnceLock::new() };
         let found = [0, 1, 2, 3, 4, 5, u32::MAX].map(|line| lines.get(line).into_owned());
         assert_eq!(found, ["", "one", "", "thr\u{fffd}e", "last", "", ""]);
         assert_eq!(Lines::of(None).get(1), "");

@@ -1,5 +1,7 @@
 //! From chunks of text to a trace: lines are read as they end, halves are joined per thread.
 
+use std::sync::Arc;
+
 use memchr::memchr;
 
 use crate::clock::Clock;
@@ -46,7 +48,7 @@ pub struct Options {
 #[must_use]
 pub fn parse(text: &[u8], options: &Options) -> Trace {
     let mut parser = Parser::new(options.clone());
-    parser.trace.text.reserve_exact(text.len().min(options.limits.bytes));
+    Arc::make_mut(&mut parser.trace.text).reserve_exact(text.len().min(options.limits.bytes));
     parser.push(text);
     parser.finish()
 }
@@ -103,7 +105,7 @@ impl Parser {
             let begun = self.trace.text.len();
             let room = self.options.limits.bytes.min(u32::MAX as usize).saturating_sub(begun);
             let (kept, dropped) = piece.split_at(piece.len().min(room));
-            self.trace.text.extend_from_slice(kept);
+            self.text().extend_from_slice(kept);
             self.lines(begun);
             if !dropped.is_empty() {
                 self.overlong += dropped.len();
@@ -137,6 +139,11 @@ impl Parser {
         self.full
     }
 
+    /// The text while it grows; nobody else has it yet.
+    fn text(&mut self) -> &mut Vec<u8> {
+        Arc::make_mut(&mut self.trace.text)
+    }
+
     /// Reads every line that ends in the text from `from` on.
     fn lines(&mut self, from: usize) {
         let mut from = from;
@@ -158,7 +165,7 @@ impl Parser {
             return end;
         }
         self.overlong += end - most;
-        self.trace.text.drain(most..end);
+        self.text().drain(most..end);
         most
     }
 
@@ -178,7 +185,8 @@ impl Parser {
         if self.trace.events.len() >= self.options.limits.events {
             self.full = true;
             self.trace.note(number, "the limit of events was reached here");
-            self.trace.text.truncate(self.line_start);
+            let end = self.line_start;
+            self.text().truncate(end);
         }
     }
 
@@ -267,7 +275,7 @@ impl Parser {
             // The line is the last of what is kept, or followed by lines not yet read.
             if plain.len() < end - start {
                 let (removed, length) = (end - start - plain.len(), plain.len());
-                self.trace.text.splice(start..end, plain);
+                self.text().splice(start..end, plain);
                 self.line_start -= removed;
                 return self.read_line(number, start, start + length, true);
             }

@@ -1,12 +1,13 @@
 //! The value that parsing yields.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use crate::event::{Event, EventKind};
 use crate::fd::FdLifetime;
 use crate::names::{Name, Names};
 use crate::thread::Thread;
-use crate::value::{self, Arguments};
+use crate::value::{self, Arguments, lossy};
 
 /// A range of the trace's text.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -126,7 +127,8 @@ pub struct Trace {
     pub summary: Vec<SummaryRow>,
     /// Reasons not to trust the trace whole, each once; empty for a complete trace.
     pub incomplete: Vec<Incomplete>,
-    pub(crate) text: Vec<u8>,
+    /// Shared, so that whoever outlives the trace may keep the text without a copy.
+    pub(crate) text: Arc<Vec<u8>>,
     pub(crate) line_starts: Vec<u32>,
     pub(crate) names: Names,
 }
@@ -150,6 +152,12 @@ impl Trace {
         &self.text
     }
 
+    /// The same, to be kept beyond the trace's life.
+    #[must_use]
+    pub fn shared_text(&self) -> Arc<Vec<u8>> {
+        Arc::clone(&self.text)
+    }
+
     /// Text of a line (from 1) without its end; empty for a line that does not exist.
     #[must_use]
     pub fn line(&self, line: u32) -> Cow<'_, str> {
@@ -159,7 +167,7 @@ impl Trace {
         let start = start as usize;
         let end = self.line_starts.get(line as usize).map_or(self.text.len(), |&next| next as usize);
         let bytes = self.text[start..end].trim_ascii_end();
-        String::from_utf8_lossy(bytes)
+        lossy(bytes)
     }
 
     /// Name of the call or signal; `exited`, `killed` or `superseded` for a thread's end.
@@ -179,7 +187,7 @@ impl Trace {
     pub fn args(&self, event: &Event) -> Cow<'_, str> {
         let (head, tail) = (self.bytes(event.args), self.bytes(event.args_tail));
         if tail.is_empty() {
-            return String::from_utf8_lossy(head);
+            return lossy(head);
         }
         Cow::Owned(String::from_utf8_lossy(&[head, tail].concat()).into_owned())
     }

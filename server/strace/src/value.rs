@@ -169,7 +169,7 @@ pub(crate) fn label(label: &[u8]) -> Option<Cow<'_, str>> {
     if label.first() == Some(&b'"') {
         return string(label);
     }
-    (!label.is_empty()).then(|| note_path(label).unwrap_or_else(|| String::from_utf8_lossy(label)))
+    (!label.is_empty()).then(|| note_path(label).unwrap_or_else(|| lossy(label)))
 }
 
 /// The content of a string literal that starts with its opening quote.
@@ -179,9 +179,17 @@ pub(crate) fn string(argument: &[u8]) -> Option<Cow<'_, str>> {
     Some(unescape(inner.strip_suffix(b"\"").unwrap_or(inner)))
 }
 
+/// Text with what is not UTF-8 replaced. Nearly all is, and is known to be at the speed of memory.
+pub(crate) fn lossy(text: &[u8]) -> Cow<'_, str> {
+    match std::str::from_utf8(text) {
+        Ok(text) => Cow::Borrowed(text),
+        Err(_) => String::from_utf8_lossy(text),
+    }
+}
+
 /// Decodes strace's escapes (C's, octal or `\x` hex). Bytes that are not UTF-8 are replaced.
 pub(crate) fn unescape(text: &[u8]) -> Cow<'_, str> {
-    let Some(first) = memchr(b'\\', text) else { return String::from_utf8_lossy(text) };
+    let Some(first) = memchr(b'\\', text) else { return lossy(text) };
     let mut out = Vec::with_capacity(text.len());
     out.extend_from_slice(&text[..first]);
     let mut at = first;
