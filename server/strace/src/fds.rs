@@ -25,7 +25,15 @@ pub(crate) struct Fds {
     overtaken: FxHashMap<(u32, i32), u32>,
     /// Lifetimes that turned out to be another: a thread acted before the clone that made it returned.
     aliases: FxHashMap<u32, u32>,
+    /// Numbers handed down to processes that live.
+    handed_down: usize,
+    /// Whether more would have been handed down than is followed.
+    pub(crate) too_many: bool,
 }
+
+/// Most numbers that are followed into processes which may never act on them, all together: a program
+/// with thousands of descriptors can fork thousands of times.
+const MOST_HANDED_DOWN: usize = 1 << 20;
 
 /// What an event does, with all that is known of it.
 #[derive(Clone, Copy)]
@@ -224,8 +232,14 @@ impl Fds {
             self.join(parents, &early);
             return;
         }
-        let mut table = self.tables[parents].copy();
-        table.born = Some(act.index);
+        let mut table = Table::default();
+        if self.handed_down + self.tables[parents].size() <= MOST_HANDED_DOWN {
+            table = self.tables[parents].copy();
+            self.handed_down += table.size();
+        } else {
+            self.too_many = true;
+        }
+        (table.born, table.users, table.handed_down) = (Some(act.index), 1, table.size());
         // What the child did before the fork's line was printed holds; the rest it has from its parent.
         for &serial in early.early() {
             let lifetime = &mut self.lifetimes[serial as usize];
@@ -289,8 +303,9 @@ impl Fds {
         let users = &mut self.tables[table].users;
         *users = users.saturating_sub(1);
         if *users == 0 {
-            for (fd, entry) in self.tables[table].entries() {
-                self.tables[table].remove(fd);
+            let ended = std::mem::take(&mut self.tables[table]);
+            self.handed_down -= ended.handed_down;
+            for (_, entry) in ended.entries() {
                 if let Entry::Own(serial) = entry {
                     self.end(serial, index, t_ns, FdEnd::Exit);
                 }

@@ -218,8 +218,10 @@ fn signal(line: &[u8], at: usize) -> (Body<'_>, usize) {
         + line[name_start..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
     let info = spaces(line, name_end);
     // The siginfo in braces, or the words that strace 4.6 and older used.
-    let close = match (line.get(info), scan(line, info + 1, 1)) {
-        (Some(b'{'), Stop::Closed(close)) => close + 1,
+    let siginfo =
+        if line.get(info) == Some(&b'{') { scan(line, info + 1, 1) } else { Stop::End { depth: 0 } };
+    let close = match siginfo {
+        Stop::Closed(close) => close + 1,
         _ => memchr::memmem::find(&line[info..], b" ---").map_or(info, |ahead| info + ahead),
     };
     let end = spaces(line, close);

@@ -177,6 +177,9 @@ impl Model {
     pub(crate) fn finish(self, trace: &mut Trace) {
         let main_pid = trace.threads.first().map_or(0, |thread| thread.pid);
         self.roles.assign(&mut trace.threads, main_pid);
+        if self.fds.too_many {
+            trace.note(0, "more descriptors were handed down by forks than are followed");
+        }
         let (lifetimes, serials) = self.fds.finish();
         trace.fds = lifetimes;
         if let Some(serials) = serials {

@@ -192,7 +192,7 @@ impl Parser {
 
     /// Reads the line between two offsets: one record as a rule, more where strace's output was mixed.
     fn read_line(&mut self, number: u32, start: usize, end: usize, fed: bool) {
-        let end = if end > start && self.trace.text[end - 1] == b'\r' { end - 1 } else { end };
+        let end = start + self.trace.text[start..end].trim_ascii_end().len();
         let mut at = self.hole(number, start, end);
         let mut first = true;
         loop {
@@ -243,7 +243,7 @@ impl Parser {
             self.record(number, leader, record);
             at = behind;
             first = false;
-            if self.trace.text[start + at..end].trim_ascii().is_empty() {
+            if start + at >= end {
                 break;
             }
         }

@@ -21,6 +21,8 @@ pub(crate) struct Table {
     pub(crate) users: u32,
     /// The fork that made it.
     pub(crate) born: Option<u32>,
+    /// How many numbers it had from there.
+    pub(crate) handed_down: usize,
     /// Lifetimes begun before the clone that made its thread returned; `None` once it has.
     early: Option<Vec<u32>>,
 }
@@ -39,10 +41,13 @@ impl Table {
         Self {
             low: self.low.iter().map(inherited).collect(),
             high: self.high.iter().map(|(fd, code)| (*fd, inherited(code))).collect(),
-            users: 1,
-            born: None,
-            early: None,
+            ..Self::default()
         }
+    }
+
+    /// Numbers that it has a place for.
+    pub(crate) fn size(&self) -> usize {
+        self.low.len() + self.high.len()
     }
 
     #[inline]
