@@ -222,6 +222,7 @@ fn signal(line: &[u8], at: usize) -> (Body<'_>, usize) {
         if line.get(info) == Some(&b'{') { scan(line, info + 1, 1) } else { Stop::End { depth: 0 } };
     let close = match siginfo {
         Stop::Closed(close) => close + 1,
+        _ if line[info..].starts_with(b"---") => info,
         _ => memchr::memmem::find(&line[info..], b" ---").map_or(info, |ahead| info + ahead),
     };
     let end = spaces(line, close);
