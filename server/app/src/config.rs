@@ -28,8 +28,14 @@ pub(crate) enum Command {
     Migrate(Database),
     /// Prints the OpenAPI document of the API.
     Openapi,
+<<<<<<< HEAD
     /// Asks traces of strace: an overview, a summary, a picture, SQL. See docs/trace.md.
     Trace(Trace),
+=======
+    /// Answers one question to evidence, both from standard input: how `serve` asks it.
+    #[command(hide = true)]
+    Query,
+>>>>>>> main
 }
 
 /// How logs are written: to standard error.
@@ -81,6 +87,9 @@ pub(crate) struct Serve {
     /// Attempts run at one time in this process; 0 where `todoku work` runs them.
     #[arg(long, env = "TODOKU_WORKERS", default_value_t = 1)]
     pub(crate) workers: usize,
+    /// Evidence kept in memory for learners' queries, in MiB.
+    #[arg(long, env = "TODOKU_EVIDENCE_CACHE_MIB", default_value_t = 64)]
+    pub(crate) evidence_cache_mib: u16,
     #[command(flatten)]
     pub(crate) database: Database,
     #[command(flatten)]

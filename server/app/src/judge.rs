@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use evidence::{BuildError, Evidence};
-use lab::{Answers, Files, Grade, Lab, Run};
+use lab::{Files, Given, Grade, Lab, Run};
 use sandbox::{RunRequest, Sandbox};
 use store::FinishedRun;
 use tokio_util::sync::CancellationToken;
@@ -24,11 +24,10 @@ pub(crate) async fn run_all(
     files: &Files,
     cancel: &CancellationToken,
 ) -> Result<Vec<Run>, sandbox::Error> {
-    // The lab's own files win: a learner cannot replace them.
-    let files: BTreeMap<String, Vec<u8>> = files
-        .iter()
-        .chain(&lab.files)
-        .map(|(name, text)| (name.clone(), text.clone().into_bytes()))
+    let files: BTreeMap<String, Vec<u8>> = lab
+        .inputs(files)
+        .into_iter()
+        .map(|(name, text)| (name.to_owned(), text.as_bytes().to_vec()))
         .collect();
     let mut runs = Vec::with_capacity(lab.runs.len());
     for spec in &lab.runs {
@@ -38,13 +37,8 @@ pub(crate) async fn run_all(
 }
 
 /// Judges runs: their traces become evidence, the evidence a grade. Blocks; takes milliseconds.
-pub(crate) fn weigh(
-    lab: &Lab,
-    runs: &[Run],
-    before: &Answers,
-    after: &Answers,
-) -> Result<Weighed, BuildError> {
-    let evidence = lab.gather(runs, before, after)?;
+pub(crate) fn weigh(lab: &Lab, runs: &[Run], given: Given<'_>) -> Result<Weighed, BuildError> {
+    let evidence = lab.gather(runs, given)?;
     Ok(Weighed { grade: lab::grade(lab, &evidence), evidence })
 }
 

@@ -3,6 +3,7 @@
 mod catalogue;
 mod commands;
 mod config;
+mod explore;
 mod http;
 mod judge;
 mod worker;
@@ -14,6 +15,11 @@ use config::{Cli, Command};
 
 fn main() -> anyhow::Result<ExitCode> {
     let cli = Cli::parse();
+    // Bounds its own memory, which has no room for a runtime's threads; and logs nothing.
+    if matches!(cli.command, Command::Query) {
+        commands::query::run()?;
+        return Ok(ExitCode::SUCCESS);
+    }
     cli.log.init();
     match cli.command {
         Command::Serve(config) => block_on(commands::serve::run(config))?,
@@ -21,6 +27,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Verify(config) => block_on(commands::verify::run(config))?,
         Command::Migrate(config) => block_on(commands::migrate::run(config))?,
         Command::Openapi => commands::openapi::run()?,
+        Command::Query => commands::query::run()?,
         Command::Trace(config) => return Ok(commands::trace::run(&config)),
     }
     Ok(ExitCode::SUCCESS)

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use chrono::Utc;
-use lab::{Answers, Lab, Run};
+use lab::{Given, Lab, Run};
 use metrics::{counter, gauge, histogram};
 use sandbox::Sandbox;
 use store::{AttemptState, Change, Claim, FailureCode, Lease, LeaseState, Store, Subscription};
@@ -125,7 +125,8 @@ impl Worker {
         let lab: Lab = catalogue::restore(&claim.lab).map_err(|error| Failed::Ours(error.into()))?;
         let runs: Vec<Run> = judge::run_all(&self.sandbox, &lab, &claim.files, &cancel).await?;
         let weigh = move || {
-            let weighed = judge::weigh(&lab, &runs, &claim.answers, &Answers::new())?;
+            let given = Given { files: &claim.files, before: &claim.answers, ..Given::default() };
+            let weighed = judge::weigh(&lab, &runs, given)?;
             Ok((judge::finished(runs, &weighed.evidence), weighed.grade))
         };
         let weighed = tokio::task::spawn_blocking(weigh).await.map_err(|error| Failed::Ours(error.into()))?;

@@ -70,26 +70,9 @@ fn large(least: usize) {
 }
 
 fn build(trace: &strace::Trace) -> Evidence {
-    let run = RunInput {
-        label: "a",
-        try_no: 1,
-        command: &[],
-        outcome: "exited",
-        exit_code: Some(0),
-        signal: None,
-        wall_ns: 0,
-        cpu_ns: None,
-        max_rss_bytes: None,
-        oom: false,
-        milli_cpus: 1000,
-        trace: Some(trace),
-        trace_bytes: 0,
-        stdout: b"",
-        stdout_dropped: 0,
-        stderr: b"",
-        stderr_dropped: 0,
-    };
-    Evidence::build(&[run], &[], &BTreeMap::new()).unwrap()
+    let run =
+        RunInput { label: "a", try_no: 1, outcome: "exited", trace: Some(trace), ..RunInput::default() };
+    Evidence::build(&[run], &[], &BTreeMap::new(), &[]).unwrap()
 }
 
 fn fixture(name: &str) -> Vec<u8> {

@@ -5,6 +5,8 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Error, Result};
 
+use crate::guard::VALUE_BYTES;
+
 /// Most values that one aggregate keeps.
 const KEPT: usize = 1_000_000;
 /// Longest pattern of `regexp`, in bytes, and largest program it may become. Matching takes time in
@@ -22,6 +24,7 @@ pub(crate) fn register(db: &Connection) -> Result<()> {
     db.create_scalar_function("overlap", 4, PURE, overlap)?;
     db.create_aggregate_function("nearest_rank", 2, PURE, NearestRank)?;
     db.create_aggregate_function("stddev", 1, PURE, StdDev)?;
+    db.create_aggregate_function("shape", 1, PURE, Shape)?;
     db.create_aggregate_function("peak", 2, PURE, Peak)
 }
 
@@ -210,6 +213,34 @@ impl Aggregate<Vec<(i64, i64)>, i64> for Peak {
             most = most.max(open);
         }
         Ok(most)
+    }
+}
+
+/// `shape(step)`: the steps as one word, `~` once where several follow each other. Nulls do not count.
+struct Shape;
+
+impl Aggregate<String, Option<String>> for Shape {
+    fn init(&self, _: &mut Context<'_>) -> Result<String> {
+        Ok(String::new())
+    }
+
+    fn step(&self, ctx: &mut Context<'_>, acc: &mut String) -> Result<()> {
+        let step = match ctx.get_raw(0) {
+            ValueRef::Null => return Ok(()),
+            ValueRef::Text(bytes) => String::from_utf8_lossy(bytes),
+            other => return Err(fault(format!("shape(step) takes text, not {}", kind(other)))),
+        };
+        if acc.len() + step.len() > VALUE_BYTES {
+            return Err(fault(format!("shape(step) makes a word of {VALUE_BYTES} bytes at most")));
+        }
+        if step != "~" || !acc.ends_with('~') {
+            acc.push_str(&step);
+        }
+        Ok(())
+    }
+
+    fn finalize(&self, _: &mut Context<'_>, acc: Option<String>) -> Result<Option<String>> {
+        Ok(acc.filter(|word| !word.is_empty()))
     }
 }
 

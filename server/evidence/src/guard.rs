@@ -7,6 +7,7 @@ use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
 use rusqlite::limits::Limit;
 use rusqlite::{Connection, Result};
 
+use crate::export::README;
 use crate::schema::TABLES;
 
 /// Longest SQL text, in bytes.
@@ -18,8 +19,8 @@ pub(crate) const VALUE_BYTES: usize = 64 * 1024;
 /// The refusal of everything that writes.
 pub(crate) const WRITING: &str = "writing is not allowed: a query can only read (SELECT, WITH or VALUES)";
 
-/// Readable beside the evidence: the schema itself and the table functions of JSON.
-const READABLE: [&str; 4] = ["sqlite_master", "sqlite_schema", "json_each", "json_tree"];
+/// Readable beside the evidence: what a downloaded file says of itself, the schema and the table functions of JSON.
+const READABLE: [&str; 5] = [README, "sqlite_master", "sqlite_schema", "json_each", "json_tree"];
 
 /// Functions whose value depends on more than their arguments (clock, chance, connection, version),
 /// or which reach outside. A grade is a function of the evidence alone.

@@ -60,6 +60,17 @@ pub(crate) fn check(sql: &str) -> Result<(), Fault> {
     if copies(tokens)? > COPIES { Err(Fault::Copies) } else { Ok(()) }
 }
 
+/// Whether a word stands in a query as a name, in any quotes; not in a string or a comment.
+#[must_use]
+pub fn mentions(sql: &str, word: &str) -> bool {
+    let is_string = |token: &Token<'_>| sql.as_bytes()[token.at] == b'\'';
+    tokens(sql).iter().any(|token| {
+        matches!(token.kind, Kind::Word | Kind::Quoted)
+            && !is_string(token)
+            && token.text.eq_ignore_ascii_case(word)
+    })
+}
+
 /// <https://sqlite.org/lang_keywords.html> for the quotes; comments and spaces are no tokens.
 fn tokens(sql: &str) -> Vec<Token<'_>> {
     let bytes = sql.as_bytes();
@@ -292,6 +303,22 @@ mod tests {
             ("with a as (select 1 as b), b as (select max(a.b) as a, a(1) from a) select 1", 1 + 2),
         ] {
             assert_eq!(copies(&tokens(sql)), Ok(expected), "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_word_is_mentioned_as_a_name_alone() {
+        for (sql, expected) in [
+            ("select win from events", true),
+            ("select 1 from events e where e.WIN = 'a'", true),
+            ("select \"win\", `x` from events", true),
+            ("select [win] from events", true),
+            ("select 'win' from events", false),
+            ("select winner, w_in from events -- win", false),
+            ("select 1 /* win */", false),
+            ("", false),
+        ] {
+            assert_eq!(mentions(sql, "win"), expected, "{sql}");
         }
     }
 

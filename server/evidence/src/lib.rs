@@ -5,17 +5,23 @@
 //! This crate is the sole user of SQLite, and knows neither labs nor people.
 #![warn(missing_docs)]
 
+mod events;
+mod export;
 mod family;
 mod format;
 mod functions;
 mod guard;
+mod input;
 mod lex;
+mod lines;
 mod load;
 mod output;
 mod perfetto;
 mod query;
 pub mod schema;
+mod sockets;
 mod value;
+mod windows;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -25,68 +31,14 @@ use serde_json::Value as Json;
 
 pub use family::Family;
 pub use format::{Format, printable};
+pub use input::{Answer, CallCount, FileLeft, InputFile, RequestSeen, RunInput, Stage};
+pub use lex::mentions;
 pub use perfetto::PerfettoError;
 pub use query::{Bound, Overflow, Position, QueryError, QueryLimits, Rows};
 use value::CELL_BYTES;
+pub use windows::{Edges, WindowSpec};
 
-/// One execution of the learner's program, as it comes from the sandbox.
-#[derive(Debug, Clone, Copy)]
-pub struct RunInput<'a> {
-    /// Label of the run in the lab.
-    pub label: &'a str,
-    /// 1 for its first execution, 2 for a repeat, ...
-    pub try_no: u32,
-    /// Argument list.
-    pub command: &'a [String],
-    /// Word of the outcome (`exited`, `wall_limit`, ...).
-    pub outcome: &'a str,
-    /// Exit status, where it exited.
-    pub exit_code: Option<i32>,
-    /// Signal that ended it, where one did.
-    pub signal: Option<&'a str>,
-    /// Duration by the wall clock.
-    pub wall_ns: i64,
-    /// Processor time.
-    pub cpu_ns: Option<i64>,
-    /// Most memory in use at one time.
-    pub max_rss_bytes: Option<i64>,
-    /// Whether the kernel killed something of it for want of memory.
-    pub oom: bool,
-    /// Processors allowed, in thousandths.
-    pub milli_cpus: u32,
-    /// Its trace; `None` for an untraced run.
-    pub trace: Option<&'a strace::Trace>,
-    /// Size of the trace as it was written.
-    pub trace_bytes: u64,
-    /// What was kept of its standard output.
-    pub stdout: &'a [u8],
-    /// How many bytes of it were not kept.
-    pub stdout_dropped: u64,
-    /// What was kept of its standard error.
-    pub stderr: &'a [u8],
-    /// How many bytes of it were not kept.
-    pub stderr_dropped: u64,
-}
-
-/// When an answer was given.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Stage {
-    /// A prediction, locked before the run.
-    Before,
-    /// A conclusion from the own trace.
-    After,
-}
-
-/// One answer of the learner.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Answer {
-    /// The question.
-    pub id: String,
-    /// When it was given.
-    pub stage: Stage,
-    /// The answer.
-    pub value: Json,
-}
+use lines::Lines;
 
 /// Whether a run's trace can be trusted.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -179,7 +131,8 @@ impl fmt::Debug for Evidence {
 }
 
 impl Evidence {
-    /// Makes the evidence of an attempt from its runs, answers and drawn parameters.
+    /// Makes the evidence of an attempt from its runs, answers and drawn parameters, and the windows
+    /// that its lab declares.
     ///
     /// # Errors
     /// When two runs or two answers have one name, a value is too long, or memory is short.
@@ -187,16 +140,13 @@ impl Evidence {
         runs: &[RunInput<'_>],
         answers: &[Answer],
         params: &BTreeMap<String, Json>,
+        windows: &[WindowSpec],
     ) -> Result<Self, BuildError> {
         check_input(runs, answers, params)?;
-        let mut db = Connection::open_in_memory()?;
-        // Nothing is ever rolled back or written to disk.
-        db.execute_batch(
-            "pragma journal_mode = off; pragma synchronous = off; pragma locking_mode = exclusive;",
-        )?;
+        let traces = runs.iter().filter_map(|run| run.trace).map(|trace| trace.text().len()).sum();
+        let mut db = load::database(traces)?;
         let filling = db.transaction()?;
-        filling.execute_batch(&schema::create())?;
-        let mut loader = load::Loader::new(&filling)?;
+        let mut loader = load::Loader::new(&filling, windows)?;
         for run in runs {
             loader.run(run)?;
         }
@@ -212,7 +162,7 @@ impl Evidence {
         Ok(Self {
             runs: runs.iter().map(status).collect(),
             answered: answers.iter().map(|answer| answer.id.clone()).collect(),
-            lines: runs.iter().map(Lines::of).collect(),
+            lines: runs.iter().map(|run| Lines::of(run.trace)).collect(),
             ..Self::open(db, params.clone())?
         })
     }
@@ -222,7 +172,7 @@ impl Evidence {
     /// # Errors
     /// When memory is short.
     pub fn empty() -> Result<Self, BuildError> {
-        Self::build(&[], &[], &BTreeMap::new())
+        Self::build(&[], &[], &BTreeMap::new(), &[])
     }
 
     /// Closes a filled database for writing.
@@ -244,6 +194,18 @@ impl Evidence {
         self.answered.iter().any(|answered| answered == id)
     }
 
+    /// Whether a window was opened in every try of a run. Not in an untraced run, nor in one that
+    /// there is not.
+    #[must_use]
+    pub fn opened(&self, run: &str, window: &str) -> bool {
+        let sql = "select count(*) > 0 and count(*) = count(w.name) from runs r
+            left join windows w on w.run = r.run and w.try = r.try and w.name = ?2
+            where r.run = ?1";
+        let opened =
+            |statement: &mut rusqlite::Statement<'_>| statement.query_row([run, window], |row| row.get(0));
+        self.db.prepare_cached(sql).and_then(|mut statement| opened(&mut statement)).unwrap_or(false)
+    }
+
     /// The place of an event in its trace; `None` for an id that no event has.
     #[must_use]
     pub fn event_line(&self, id: i64) -> Option<EventLine> {
@@ -253,8 +215,8 @@ impl Evidence {
         let (run, try_no, line, end_line): (String, u32, u32, u32) = statement.query_row([id], place).ok()?;
         let index = self.runs.iter().position(|status| status.label == run && status.try_no == try_no)?;
         let lines = self.lines.get(index)?;
-        let text = lines.get(line).to_owned();
-        let tail = (end_line != line).then(|| (end_line, lines.get(end_line).to_owned()));
+        let text = lines.get(line).into_owned();
+        let tail = (end_line != line).then(|| (end_line, lines.get(end_line).into_owned()));
         Some(EventLine { run, try_no, line, text, tail })
     }
 
@@ -346,38 +308,5 @@ fn status(run: &RunInput<'_>) -> RunStatus {
         try_no: run.try_no,
         complete: run.trace.map(strace::Trace::is_complete),
         incomplete_why: run.trace.and_then(load::incomplete_why),
-    }
-}
-
-/// The lines of one trace, in one piece of memory.
-#[derive(Debug, Default)]
-struct Lines {
-    text: String,
-    /// Where each line ends in `text`.
-    ends: Vec<usize>,
-}
-
-impl Lines {
-    fn of(run: &RunInput<'_>) -> Self {
-        let Some(trace) = run.trace else { return Self::default() };
-        let mut lines = Self {
-            text: String::with_capacity(trace.text().len()),
-            ends: Vec::with_capacity(trace.lines() as usize),
-        };
-        for line in 1..=trace.lines() {
-            lines.text.push_str(&trace.line(line));
-            lines.ends.push(lines.text.len());
-        }
-        lines
-    }
-
-    /// A line, from 1; empty where there is none.
-    fn get(&self, line: u32) -> &str {
-        let Some(index) = (line as usize).checked_sub(1) else { return "" };
-        let start = if index == 0 { Some(0) } else { self.ends.get(index - 1).copied() };
-        match (start, self.ends.get(index)) {
-            (Some(start), Some(&end)) => &self.text[start..end],
-            _ => "",
-        }
     }
 }

@@ -51,15 +51,17 @@ impl Writes {
             return writes;
         }
         let Some(home) = home(trace, fd) else { return writes };
-        let shared = home.path.is_some() && home_path(trace, 3 - fd) == home.path.as_deref();
+        let home_path = trace.fd_path(home);
+        let other_path = self::home(trace, 3 - fd).and_then(|other| trace.fd_path(other));
+        let shared = home_path.is_some() && other_path == home_path;
         let mut start = 0;
         for (index, event) in trace.events.iter().enumerate() {
-            if !leads_to(trace, event, home, shared) {
+            if !leads_to(trace, event, home, home_path.as_deref(), shared) {
                 continue;
             }
             let details = trace.details(event);
             let length =
-                details.bytes.or(event.ret).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
+                details.bytes.or(event.ret()).and_then(|bytes| usize::try_from(bytes).ok()).unwrap_or(0);
             let end = start + length;
             let written = &kept[start.min(kept.len())..end.min(kept.len())];
             if details.data.is_some_and(|data| !agrees(&data, written)) {
@@ -88,21 +90,17 @@ fn home(trace: &Trace, fd: i32) -> Option<&FdLifetime> {
     trace.fds.iter().find(|life| life.fd == fd && life.opened.is_none())
 }
 
-fn home_path(trace: &Trace, fd: i32) -> Option<&str> {
-    home(trace, fd)?.path.as_deref()
-}
-
 /// Whether an event wrote into the stream. A child may have a descriptor 1 of its own, and a copy
 /// of the stream may have another number: what counts is where it leads. Two streams that lead
 /// to one place are told apart by number.
-fn leads_to(trace: &Trace, event: &Event, home: &FdLifetime, shared: bool) -> bool {
+fn leads_to(trace: &Trace, event: &Event, home: &FdLifetime, path: Option<&str>, shared: bool) -> bool {
     if !event.ok() || !matches!(trace.name(event), "write" | "writev") {
         return false;
     }
-    let Some(life) = event.serial.and_then(|serial| trace.fds.get(serial as usize)) else { return false };
+    let Some(life) = event.serial().and_then(|serial| trace.fds.get(serial as usize)) else { return false };
     let same_number = life.fd == home.fd;
-    match &home.path {
-        Some(path) => life.path.as_ref() == Some(path) && (same_number || !shared),
+    match path {
+        Some(path) => (same_number || !shared) && trace.fd_path(life).as_deref() == Some(path),
         None => same_number && life.opened.is_none(),
     }
 }

@@ -1,7 +1,5 @@
 //! Values at the border between JSON, SQLite and the trace.
 
-use std::borrow::Cow;
-
 use rusqlite::types::{ToSqlOutput, Value as Sql, ValueRef};
 use serde_json::Value as Json;
 
@@ -12,11 +10,6 @@ pub(crate) const CELL_BYTES: usize = 16 * 1024;
 /// The beginning of a text, cut between characters so that it fits into a cell.
 pub(crate) fn clip(text: &str) -> &str {
     if text.len() <= CELL_BYTES { text } else { &text[..text.floor_char_boundary(CELL_BYTES)] }
-}
-
-/// [`clip`] for a text that may be absent.
-pub(crate) fn clipped<'a>(text: Option<&'a Cow<'_, str>>) -> Option<&'a str> {
-    text.map(|text| clip(text))
 }
 
 /// A JSON value as SQLite holds it: booleans as 0 and 1, lists and objects as JSON text.

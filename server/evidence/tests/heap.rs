@@ -8,7 +8,7 @@ use evidence::{Bound, BuildError, Evidence, QueryError, QueryLimits};
 #[test]
 fn a_query_cannot_take_more_memory_than_the_process_may() {
     evidence::limit_heap(64 << 20).unwrap();
-    let evidence = Evidence::build(&[], &[], &BTreeMap::new()).unwrap();
+    let evidence = Evidence::build(&[], &[], &BTreeMap::new(), &[]).unwrap();
     let ask = |sql: &str| evidence.query(sql, &[], &QueryLimits::default());
     for sql in [
         // A queue that doubles, of rows of 32 kB.

@@ -6,7 +6,8 @@ use serde_json::{Map, Value};
 use crate::grade::{CheckGrade, EvidenceRow, Grade, Reason, Status};
 use crate::lab::Lab;
 use crate::lang::{Lang, bounded, plain, render};
-use crate::manifest::{Check, QuestionStage};
+use crate::manifest::{Check, QuestionStage, Window};
+use crate::run::{RunSpec, Tracer};
 
 /// Most rows of proof that a grade keeps of one check.
 const MAX_EVIDENCE_ROWS: usize = 20;
@@ -40,6 +41,9 @@ fn judge(lab: &Lab, check: &Check, evidence: &Evidence) -> CheckGrade {
     if awaits_answer(lab, check, evidence) {
         return not_judged(check, Reason::AwaitingAnswer, None);
     }
+    if let Some(detail) = unopened_window(lab, check, evidence) {
+        return CheckGrade { status: Status::Failed, ..not_judged(check, Reason::MarkMissing, Some(detail)) };
+    }
     let judged = query(evidence, &check.sql)
         .map_err(|error| error.to_string())
         .and_then(|rows| Ok((check.expect.is_met(&rows.rows)?, rows)));
@@ -61,6 +65,17 @@ fn incomplete_run(lab: &Lab, check: &Check, evidence: &Evidence) -> Option<Strin
         let lacking = std::iter::once(first).chain(tries).find(|run| run.complete == Some(false))?;
         let why = lacking.incomplete_why.as_deref().unwrap_or("unknown");
         Some(format!("{label}: {why}"))
+    })
+}
+
+/// What would have opened a window that the check needs and that some traced run lacks.
+fn unopened_window(lab: &Lab, check: &Check, evidence: &Evidence) -> Option<String> {
+    let reads = |label: &String| check.runs.as_ref().is_none_or(|runs| runs.contains(label));
+    let traced = |run: &&RunSpec| run.tracer == Tracer::Trace && reads(&run.label);
+    lab.runs.iter().filter(traced).find_map(|run| {
+        let name = check.windows.iter().find(|name| !evidence.opened(&run.label, name))?;
+        let opener = lab.window(name).map_or_else(|| name.clone(), Window::opener);
+        Some(format!("{}: {opener}", run.label))
     })
 }
 
@@ -164,6 +179,9 @@ impl Check {
         let text = self.text(lang);
         let text = match (grade.status, grade.reason) {
             (Status::Passed, _) => &text.pass,
+            (Status::Failed, Some(Reason::MarkMissing)) => {
+                return missing_message(grade.detail.as_deref().unwrap_or_default(), lang);
+            }
             (Status::Failed, _) => &text.fail,
             (Status::NotJudged, reason) => return not_judged_message(reason, lang).to_owned(),
         };
@@ -174,7 +192,21 @@ impl Check {
     #[must_use]
     pub fn hint(&self, grade: &CheckGrade, lang: Lang) -> Option<String> {
         let hint = self.text(lang).hint.as_ref()?;
-        (grade.status == Status::Failed).then(|| render(hint, grade.row.as_ref(), grade.near.as_ref()))
+        // A failure for want of a mark says itself what to do.
+        (grade.status == Status::Failed && grade.reason.is_none())
+            .then(|| render(hint, grade.row.as_ref(), grade.near.as_ref()))
+    }
+}
+
+/// `what` names the run and the call or request that was looked for.
+fn missing_message(what: &str, lang: Lang) -> String {
+    match lang {
+        Lang::Ja => format!(
+            "この項目が調べる区間の始まりが、トレースに見つかりませんでした({what})。スクリプトがそこまで進んでいるか、確かめてください。"
+        ),
+        Lang::En => format!(
+            "The trace does not show the beginning of the span that this check looks into ({what}). Make sure that the script gets that far."
+        ),
     }
 }
 
@@ -190,10 +222,11 @@ const fn not_judged_message(reason: Option<Reason>, lang: Lang) -> &'static str 
         (Some(Reason::AwaitingAnswer), Lang::En) => {
             "Judged once you have answered the questions after the run."
         }
-        (Some(Reason::CheckError) | None, Lang::Ja) => {
+        // A missing mark is a failure and has its own message.
+        (Some(Reason::CheckError | Reason::MarkMissing) | None, Lang::Ja) => {
             "採点する側の不具合で判定できませんでした。あなたのコードのせいではありません。"
         }
-        (Some(Reason::CheckError) | None, Lang::En) => {
+        (Some(Reason::CheckError | Reason::MarkMissing) | None, Lang::En) => {
             "This check is broken and gave no verdict. Your code is not to blame."
         }
     }

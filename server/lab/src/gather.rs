@@ -2,31 +2,78 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Answer, BuildError, Evidence, RunInput, Stage};
+use evidence::{Answer, BuildError, Evidence, InputFile, RunInput, Stage};
+use sha2::{Digest, Sha256};
 use strace::Trace;
 
-use crate::lab::{Answers, Lab};
+use crate::lab::{Answers, Files, Lab};
+use crate::manifest::Window;
 use crate::run::{Run, Tracer};
 
 /// Where the files of an attempt lie in the sandbox. Traces name the entry by this path.
 pub const WORK_FOLDER: &str = "/lab";
 
+/// What a learner gave in an attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Given<'a> {
+    /// The files submitted.
+    pub files: &'a Files,
+    /// Answers before the run.
+    pub before: &'a Answers,
+    /// Answers after it.
+    pub after: &'a Answers,
+}
+
+impl Default for Given<'_> {
+    /// Nothing at all.
+    fn default() -> Self {
+        static FILES: Files = Files::new();
+        static ANSWERS: Answers = Answers::new();
+        Self { files: &FILES, before: &ANSWERS, after: &ANSWERS }
+    }
+}
+
 impl Lab {
-    /// The evidence of an attempt.
+    /// What lies in the work folder of a run. The lab's own files win: a learner cannot replace them.
+    pub fn inputs<'a>(&'a self, submitted: &'a Files) -> BTreeMap<&'a str, &'a str> {
+        let files = submitted.iter().chain(&self.files);
+        files.map(|(path, text)| (path.as_str(), text.as_str())).collect()
+    }
+
+    /// The evidence of an attempt. Runs that learners may not see come last: events have the same ids in
+    /// [`Lab::gather_seen`].
     ///
     /// # Errors
     /// When a run is there twice, an answer is too long for a cell (validation refuses such), or
     /// memory is short: never because of what a trace says.
-    pub fn gather(&self, runs: &[Run], before: &Answers, after: &Answers) -> Result<Evidence, BuildError> {
+    pub fn gather(&self, runs: &[Run], given: Given<'_>) -> Result<Evidence, BuildError> {
+        let (hidden, mut runs): (Vec<&Run>, Vec<&Run>) =
+            runs.iter().partition(|run| self.hides_run(&run.label, true));
+        runs.extend(hidden);
         let traces: Vec<Option<Trace>> = runs.iter().map(|run| self.trace(run)).collect();
+        let files = self.inputs(given.files);
+        let digests: Vec<_> = files.values().map(|text| hex::encode(Sha256::digest(text))).collect();
+        let files: Vec<_> = std::iter::zip(&files, &digests)
+            .map(|((path, text), sha256)| InputFile { path, sha256, size_bytes: text.len() as u64 })
+            .collect();
         let inputs: Vec<_> =
-            runs.iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref())).collect();
-        let answers: Vec<_> = [(Stage::Before, before), (Stage::After, after)]
+            runs.into_iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref(), &files)).collect();
+        let windows: Vec<_> = self.windows.iter().filter_map(Window::spec).collect();
+        let answers: Vec<_> = [(Stage::Before, given.before), (Stage::After, given.after)]
             .into_iter()
             .flat_map(|(stage, answers)| answers.iter().map(move |answer| (stage, answer)))
             .map(|(stage, (id, value))| Answer { id: id.clone(), stage, value: value.clone() })
             .collect();
-        Evidence::build(&inputs, &answers, &BTreeMap::new())
+        Evidence::build(&inputs, &answers, &BTreeMap::new(), &windows)
+    }
+
+    /// The evidence that a learner may see: that of [`Lab::gather`] without the runs that only hidden checks read.
+    ///
+    /// # Errors
+    /// As [`Lab::gather`].
+    pub fn gather_seen(&self, mut runs: Vec<Run>, given: Given<'_>) -> Result<Evidence, BuildError> {
+        runs.retain(|run| !self.hides_run(&run.label, true));
+        self.gather(&runs, given)
     }
 
     /// What the run's trace says; `None` for an untraced run.
@@ -36,7 +83,8 @@ impl Lab {
         }
         // The sandbox has cut the text at the run's limit already.
         let limits = strace::Limits { bytes: run.trace.bytes.len(), ..strace::Limits::default() };
-        let options = strace::Options { entry: Some(format!("{WORK_FOLDER}/{}", self.entry)), limits };
+        let entry = Some(format!("{WORK_FOLDER}/{}", self.entry));
+        let options = strace::Options { entry, limits, ..strace::Options::default() };
         let mut trace = strace::parse(&run.trace.bytes, &options);
         if run.trace.dropped > 0 && !trace.incomplete.contains(&strace::Incomplete::Capped) {
             trace.incomplete.push(strace::Incomplete::Capped);
@@ -45,7 +93,7 @@ impl Lab {
     }
 }
 
-fn input<'a>(run: &'a Run, trace: Option<&'a Trace>) -> RunInput<'a> {
+fn input<'a>(run: &'a Run, trace: Option<&'a Trace>, inputs: &'a [InputFile<'a>]) -> RunInput<'a> {
     RunInput {
         label: &run.label,
         try_no: run.try_no,
@@ -64,6 +112,11 @@ fn input<'a>(run: &'a Run, trace: Option<&'a Trace>) -> RunInput<'a> {
         stdout_dropped: run.stdout.dropped,
         stderr: &run.stderr.bytes,
         stderr_dropped: run.stderr.dropped,
+        inputs,
+        // The sandbox brings none of these.
+        summary: &[],
+        files: &[],
+        requests: &[],
     }
 }
 

@@ -23,9 +23,10 @@ pub struct CheckGrade {
     pub id: String,
     /// The verdict.
     pub status: Status,
-    /// Why it is not judged; `None` otherwise.
+    /// Why it is not judged, or why it failed before its query was asked; `None` otherwise.
     pub reason: Option<Reason>,
-    /// What the author (never the learner of a hidden check) is told of an error in the check.
+    /// What the author (never the learner of a hidden check) is told of an error in the check; what was
+    /// missing in which run.
     pub detail: Option<String>,
     /// Points earned: all of them or none.
     pub points: u32,
@@ -51,7 +52,7 @@ pub enum Status {
     NotJudged,
 }
 
-/// Why a check was not judged.
+/// Why a check was not judged by its query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Reason {
@@ -61,6 +62,8 @@ pub enum Reason {
     CheckError,
     /// It judges an answer that is not given yet.
     AwaitingAnswer,
+    /// It failed: a window that it asks for was never opened, so there was nothing to look into.
+    MarkMissing,
 }
 
 /// One row of proof.

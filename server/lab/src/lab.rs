@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::lang::Localized;
-use crate::manifest::{Check, Heading, Question, QuestionStage};
+use crate::manifest::{Check, ExampleQuery, Heading, Question, QuestionStage, Window};
 use crate::run::RunSpec;
 
 /// Text files by name relative to the work folder, `/` between folders.
@@ -48,6 +48,12 @@ pub struct Lab {
     pub runs: Vec<RunSpec>,
     /// What is asked before and after the runs.
     pub questions: Vec<Question>,
+    /// Spans of the runs that checks ask for by name.
+    #[serde(default)]
+    pub windows: Vec<Window>,
+    /// Queries to begin exploring with.
+    #[serde(default)]
+    pub queries: Vec<ExampleQuery>,
     /// What is graded.
     pub checks: Vec<Check>,
 }
@@ -68,6 +74,11 @@ impl Lab {
     #[must_use]
     pub fn question(&self, id: &str) -> Option<&Question> {
         self.questions.iter().find(|question| question.id == id)
+    }
+
+    /// The window of this name.
+    pub(crate) fn window(&self, name: &str) -> Option<&Window> {
+        self.windows.iter().find(|window| window.name == name)
     }
 
     /// The check of this id: texts for a stored [`CheckGrade`](crate::CheckGrade).

@@ -11,10 +11,12 @@ mod fault;
 mod folder;
 mod gather;
 mod grade;
+mod hidden;
 mod lab;
 mod lang;
 mod lint;
 mod lint_check;
+mod lint_query;
 mod load;
 mod manifest;
 mod names;
@@ -25,13 +27,14 @@ mod submission;
 pub use check::grade;
 pub use expect::{Comparison, Expect};
 pub use fault::{LoadError, LoadErrors};
-pub use gather::WORK_FOLDER;
+pub use gather::{Given, WORK_FOLDER};
 pub use grade::{CheckGrade, EvidenceRow, Grade, Reason, Status};
 pub use lab::{Answers, Files, Lab};
 pub use lang::{Lang, Localized};
 pub use load::{load, load_all};
 pub use manifest::{
-    Check, CheckText, Choice, FORMAT, Heading, Question, QuestionKind, QuestionStage, QuestionText, Stage,
+    Check, CheckText, Choice, ExampleQuery, FORMAT, Heading, QueryText, Question, QuestionKind,
+    QuestionStage, QuestionText, Stage, Window,
 };
 pub use names::MAX_FILE_NAME_BYTES;
 pub use run::{Bytes, Captured, Limits, Outcome, Run, RunSpec, Tracer, Usage};

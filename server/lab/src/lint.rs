@@ -32,6 +32,7 @@ pub(crate) fn lint(dir: &Path, draft: &Draft, faults: &mut Faults) {
     }
     lint.runs(&draft.runs);
     lint.questions(&draft.questions);
+    lint.windows(&draft.windows);
     lint_checks(&mut lint);
 }
 

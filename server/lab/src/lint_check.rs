@@ -45,6 +45,7 @@ pub(crate) fn lint_checks(lint: &mut Lint<'_>) {
         Ok(empty) => empty,
         Err(error) => return lint.fault(None, format!("queries cannot be checked: {error}"), ""),
     };
+    lint.queries(&lint.draft.queries, &empty);
     let mut ids = BTreeSet::new();
     for Entry { value: check, lines } in &checks.entries {
         lint.id(lines, "id", &check.id, &mut ids);
@@ -53,7 +54,8 @@ pub(crate) fn lint_checks(lint: &mut Lint<'_>) {
             lint.fault(lines.of("points"), "points out of bounds", &hint);
         }
         lint.references(check, lines);
-        let sources = lint.queries(check, lines, &empty);
+        lint.needed_windows(check, lines);
+        let sources = lint.sources(check, lines, &empty);
         for lang in Lang::ALL {
             lint.texts(check.text(lang), lang, lines, &sources);
         }
@@ -86,7 +88,7 @@ impl Lint<'_> {
         }
     }
 
-    fn queries(&mut self, check: &Check, lines: &Lines, empty: &Evidence) -> Sources {
+    fn sources(&mut self, check: &Check, lines: &Lines, empty: &Evidence) -> Sources {
         let row = self.columns("sql", &check.sql, lines, empty);
         if let Source::Columns(columns) = &row
             && check.expect.reads_value()
@@ -152,6 +154,6 @@ impl Lint<'_> {
 const PLACEHOLDER_HINT: &str =
     "{row.column} of sql in pass, fail and hint; {near.column} of near in fail and hint";
 
-fn known<'a, T>(list: &'a List<T>, name: impl Fn(&'a T) -> &'a String) -> Vec<String> {
+pub(crate) fn known<'a, T>(list: &'a List<T>, name: impl Fn(&'a T) -> &'a String) -> Vec<String> {
     list.entries.iter().map(|entry| name(&entry.value).clone()).collect()
 }

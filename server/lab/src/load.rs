@@ -8,7 +8,7 @@ use crate::folder::{Folder, folders};
 use crate::lab::Lab;
 use crate::lang::{Lang, Localized};
 use crate::lint::lint;
-use crate::manifest::{Check, Head, Question, RunEntry};
+use crate::manifest::{Check, ExampleQuery, Head, Question, RunEntry, Window};
 use crate::names::is_id;
 
 /// The folder of a lab that no learner and no grade depends on.
@@ -19,6 +19,8 @@ pub(crate) struct Draft {
     pub(crate) head: Option<Entry<Head>>,
     pub(crate) runs: List<RunEntry>,
     pub(crate) questions: List<Question>,
+    pub(crate) windows: List<Window>,
+    pub(crate) queries: List<ExampleQuery>,
     pub(crate) checks: List<Check>,
     pub(crate) starter: crate::Files,
     pub(crate) files: crate::Files,
@@ -54,6 +56,8 @@ pub fn load(dir: &Path) -> Result<Lab, LoadErrors> {
     let draft = Draft {
         runs: document.take_list("run", &mut faults),
         questions: document.take_list("question", &mut faults),
+        windows: document.take_list("window", &mut faults),
+        queries: document.take_list("query", &mut faults),
         checks: document.take_list("check", &mut faults),
         head: document.rest(&mut faults),
         starter,
@@ -135,6 +139,8 @@ impl Draft {
             files: self.files,
             runs: self.runs.entries.into_iter().map(spec).collect(),
             questions: values(self.questions),
+            windows: values(self.windows),
+            queries: values(self.queries),
             checks: values(self.checks),
             heading: Localized { ja: head.ja, en: head.en },
             image: head.image,

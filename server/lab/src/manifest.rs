@@ -5,6 +5,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
+use evidence::{Edges, WindowSpec};
 use serde::{Deserialize, Serialize};
 
 use crate::expect::Expect;
@@ -206,6 +207,80 @@ impl Choice {
     }
 }
 
+/// A `[[window]]`: a span of a run, named so that a query can ask for what lies in it. Either
+/// `from` and `to` are given, or `request`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Window {
+    /// Unique in the lab; `events.win` and `windows.name`.
+    pub name: String,
+    /// The mark that opens it.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// The mark that closes it.
+    #[serde(default)]
+    pub to: Option<String>,
+    /// Path of the inbound HTTP request that it is, without a query.
+    #[serde(default)]
+    pub request: Option<String>,
+    /// Which request for that path, from 1; the first where not given.
+    #[serde(default)]
+    pub nth: Option<u32>,
+}
+
+impl Window {
+    /// The window as evidence knows it; `None` where its keys do not fit together.
+    pub(crate) fn spec(&self) -> Option<WindowSpec> {
+        let edges = match (&self.from, &self.to, &self.request, self.nth) {
+            (Some(from), Some(to), None, None) => Edges::Marks { from: from.clone(), to: to.clone() },
+            (None, None, Some(path), nth) => Edges::Request { path: path.clone(), nth: nth.unwrap_or(1) },
+            _ => return None,
+        };
+        Some(WindowSpec { name: self.name.clone(), edges })
+    }
+
+    /// What opens it, as a program says it.
+    pub(crate) fn opener(&self) -> String {
+        match (&self.from, &self.request) {
+            (Some(from), _) => format!("mark('{from}')"),
+            (None, request) => {
+                format!("HTTP {} #{}", request.as_deref().unwrap_or_default(), self.nth.unwrap_or(1))
+            }
+        }
+    }
+}
+
+/// A `[[query]]`: an example for whoever explores an attempt's evidence.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExampleQuery {
+    /// One `select`.
+    pub sql: String,
+    /// The Japanese wording.
+    pub ja: QueryText,
+    /// The English wording.
+    pub en: QueryText,
+}
+
+/// The wording of an example query.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct QueryText {
+    /// What it answers, in a few words.
+    pub title: String,
+}
+
+impl ExampleQuery {
+    /// What it answers, in `lang`.
+    #[must_use]
+    pub fn title(&self, lang: Lang) -> &str {
+        match lang {
+            Lang::Ja => &self.ja.title,
+            Lang::En => &self.en.title,
+        }
+    }
+}
+
 /// When a learner sees a check.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -239,6 +314,9 @@ pub struct Check {
     /// Labels of the runs whose trace it reads; all where not given.
     #[serde(default)]
     pub runs: Option<Vec<String>>,
+    /// Windows that must have been opened in each traced run it reads: else it fails.
+    #[serde(default)]
+    pub windows: Vec<String>,
     /// Questions whose answers it judges.
     #[serde(default)]
     pub answers: Vec<String>,

@@ -96,6 +96,22 @@ impl Store {
         Ok(runs)
     }
 
+    /// The attempt that a run belongs to.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn attempt_of_run(&self, id: RunId, viewer: Viewer) -> Result<Option<AttemptId>, Error> {
+        let attempt = sqlx::query_scalar!(
+            "SELECT attempt_id FROM runs JOIN attempts ON attempts.id = attempt_id
+             WHERE runs.id = $1 AND ($2::uuid IS NULL OR user_id = $2)",
+            id.0,
+            viewer.owner()
+        )
+        .fetch_optional(&self.pool)
+        .await?;
+        Ok(attempt.map(AttemptId))
+    }
+
     /// The raw trace of one run.
     ///
     /// # Errors

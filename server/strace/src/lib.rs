@@ -9,17 +9,34 @@
 #![warn(missing_docs)]
 
 mod argv;
+mod clock;
+mod event;
+mod fd;
 mod fds;
+mod leader;
 mod line;
+mod merge;
 mod model;
 mod names;
+mod pairs;
 mod parse;
 mod roles;
+mod scan;
+mod stream;
+mod summary;
+mod summary_table;
+mod table;
+mod tally;
+mod thread;
 mod trace;
 mod value;
 
 pub use argv::argv;
+pub use event::{Event, EventKind, Phase};
+pub use fd::{FdEnd, FdKind, FdLifetime};
+pub use merge::merge;
 pub use parse::{Limits, Options, Parser, parse};
-pub use trace::{
-    Details, Event, EventKind, FdKind, FdLifetime, Incomplete, Mark, Note, Phase, Role, Thread, Trace,
-};
+pub use summary::{ByName, CallSums, NamedSums, RoleSums, Summarizer, Summary, Sums};
+pub use tally::{Tally, tally};
+pub use thread::{Role, Thread};
+pub use trace::{Details, Incomplete, Mark, Note, SummaryRow, Trace};

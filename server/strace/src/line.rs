@@ -1,49 +1,64 @@
-//! One line of a trace, taken apart by scanning left to right.
-//!
-//! Nothing here searches for ` = ` or `<unfinished`: file names, buffers and descriptors hold
-//! whatever the tracee likes, so a bracket counts only outside strings, comments and `fd<...>`.
+//! One record of a line, taken apart by scanning left to right; offsets are into the line.
 
-use memchr::{memchr, memchr2, memmem};
+use memchr::memchr;
 
-/// What stands before the event: thread and time.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Leader {
-    pub(crate) tid: Option<u32>,
-    pub(crate) time: Option<Time>,
-}
+use crate::leader::seconds;
+use crate::scan::{Stop, UNFINISHED, annotation_end, find, number, scan, spaces};
 
-/// A timestamp as printed, in ns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Time {
-    /// `-ttt`: since the Unix epoch.
-    Epoch(i64),
-    /// `-t`, `-tt`: since some midnight.
-    OfDay(i64),
-    /// `-r`: since the line before.
-    Delta(i64),
-}
-
-/// What the rest of the line says. Ranges are offsets into the line.
+/// What a record says. Ranges are offsets into the line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Body<'a> {
     /// A whole call.
-    Call { name: &'a [u8], args: (usize, usize), ret: Ret<'a> },
+    Call { name: &'a [u8], args: Range, ret: Ret<'a> },
     /// The first half of a call; `depth` brackets are open.
-    Head { name: &'a [u8], args: (usize, usize), depth: u32, why: HeadEnd },
+    Head { name: &'a [u8], args: Range, depth: u32, why: HeadEnd },
     /// The second half; its arguments are read when the first half's depth is known.
     Tail { name: &'a [u8], rest: usize },
     /// A signal or a group stop.
-    Signal { name: &'a [u8], info: (usize, usize) },
+    Signal { name: &'a [u8], info: Range },
     /// `+++ exited with N +++`.
     Exited(i64),
     /// `+++ killed by SIG +++`.
-    Killed { signal: (usize, usize) },
+    Killed { signal: Range },
     /// `+++ superseded by execve in pid N +++`.
     Superseded,
-    /// Something that strace says of itself, or nothing: no event, nothing odd.
-    Remark,
-    /// Not understood.
-    Unread,
+    /// Something that strace says of itself or adds to a call: no event, and what it is.
+    Remark(Remark),
+    /// Not understood, and why.
+    Unread(&'static str),
+}
+
+type Range = (usize, usize);
+
+/// Lines that are no events and nothing odd.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Remark {
+    /// Nothing stands there.
+    Blank,
+    /// `strace: ...`, `Process N attached`.
+    Banner,
+    /// `[ Process PID=N runs in 32 bit mode. ]`.
+    Personality,
+    /// A stack frame (`-k`).
+    Frame,
+    /// A line of a hex dump (`-e read=`, `-e write=`).
+    Dump,
+    /// `<unfinished ...>` or `<detached ...>` alone: whatever came between broke the line.
+    Marker { detached: bool },
+}
+
+impl Remark {
+    /// Words for a note; none for a blank line.
+    pub(crate) const fn as_str(self) -> Option<&'static str> {
+        match self {
+            Self::Blank => None,
+            Self::Banner => Some("a remark of the tracer on its own work"),
+            Self::Personality => Some("a remark of the tracer on a process's system call table"),
+            Self::Frame => Some("a stack frame of the call above"),
+            Self::Dump => Some("a hex dump that belongs to the call above"),
+            Self::Marker { .. } => Some("only the end mark of a call begun above"),
+        }
+    }
 }
 
 /// Why a call has no end on its line.
@@ -65,304 +80,260 @@ pub(crate) struct Ret<'a> {
     pub(crate) value: Option<i64>,
     pub(crate) errno: Option<&'a [u8]>,
     /// Inside of `<...>` behind the value, as offsets into the line.
-    pub(crate) note: (usize, usize),
+    pub(crate) note: Range,
     pub(crate) dur_ns: Option<i64>,
 }
 
-/// Where a scan over arguments stopped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Stop {
-    /// At the bracket that closes the call.
-    Closed(usize),
-    /// At the end of the text, `depth` brackets deep.
-    End { depth: u32 },
-}
-
-/// Splits `line` into its leader and the offset at which its body starts.
-pub(crate) fn leader(line: &[u8]) -> (Leader, usize) {
-    let mut leader = Leader::default();
-    let mut at = spaces(line, 0);
-    if line[at..].starts_with(b"[pid") {
-        let digits = spaces(line, at + 4);
-        let (tid, end) = number(line, digits);
-        let end = comm(line, end);
-        if let (Some(tid), Some(b']')) = (tid, line.get(end)) {
-            leader.tid = u32::try_from(tid).ok();
-            at = spaces(line, end + 1);
-        }
-    } else if let (Some(tid), end) = number(line, at) {
-        // Linux numbers threads below 2^22 (proc(5), pid_max): a longer number is a time.
-        let named = comm(line, end);
-        if tid <= 1 << 22 && line.get(named) == Some(&b' ') {
-            leader.tid = u32::try_from(tid).ok();
-            at = spaces(line, named);
-        }
-    }
-    while let Some((time, end)) = time(line, at) {
-        // With both -t and -r the absolute time comes first and counts.
-        leader.time = leader.time.or(Some(time));
-        at = spaces(line, end);
-    }
-    (leader, at)
-}
-
-/// Skips `<name>` of `--decode-pids=comm` at `at`; strace escapes `<` and `>` inside it.
-fn comm(line: &[u8], at: usize) -> usize {
-    if line.get(at) != Some(&b'<') {
-        return at;
-    }
-    memchr(b'>', &line[at..]).map_or(at, |length| at + length + 1)
-}
-
-/// Reads the body that starts at `at`.
-pub(crate) fn body(line: &[u8], at: usize) -> Body<'_> {
+/// Reads the record that starts at `at`; the second value is the offset behind it.
+pub(crate) fn body(line: &[u8], at: usize) -> (Body<'_>, usize) {
     let text = &line[at..];
     match text.first() {
-        None => Body::Remark,
+        None => (Body::Remark(Remark::Blank), at),
+        Some(b'a'..=b'z' | b'_' | b'?') => call(line, at),
+        Some(b'<') => tail(line, at),
         Some(b'-') if text.starts_with(b"--- ") => signal(line, at),
         Some(b'+') if text.starts_with(b"+++ ") => end_of_thread(line, at),
-        Some(b'<') if text.starts_with(b"<... ") => tail(line, at),
-        Some(b's') if text.starts_with(b"strace: ") => Body::Remark,
-        Some(b'P') if text.starts_with(b"Process ") => Body::Remark,
-        Some(b'[') if text.starts_with(b"[ Process PID=") => Body::Remark,
-        _ => call(line, at),
+        Some(b'P') if is_attach(text) => (Body::Remark(Remark::Banner), line.len()),
+        Some(b'[') if text.starts_with(b"[ Process PID=") => {
+            let end = memchr(b']', text).map_or(line.len(), |close| at + close + 1);
+            (Body::Remark(Remark::Personality), end)
+        }
+        Some(b'>') if text.starts_with(b"> ") => (Body::Remark(Remark::Frame), line.len()),
+        Some(b'|') if is_dump(text) => (Body::Remark(Remark::Dump), line.len()),
+        Some(b'*') if text.starts_with(b"* ") && contains(text, b" bytes in buffer ") => {
+            (Body::Remark(Remark::Dump), line.len())
+        }
+        Some(b'=') if contains(text, b" buffers in vector ") => (Body::Remark(Remark::Dump), line.len()),
+        Some(b')') => (Body::Unread("this is the end of a call whose beginning does not stand here"), at),
+        Some(_) => (Body::Unread(NO_RECORD), at),
     }
 }
 
+const NO_RECORD: &str = "this is no call, signal or end of a thread";
+
 /// Reads what follows a second half's `resumed>` from `rest` on, `depth` brackets deep.
-pub(crate) fn tail_end(line: &[u8], rest: usize, depth: u32) -> Option<((usize, usize), Ret<'_>)> {
-    let Stop::Closed(close) = scan(line, rest, depth) else { return None };
-    let args_end = trim_marker(line, rest, close);
-    Some(((rest, args_end), ret(line, close + 1)?))
+pub(crate) fn tail_end(line: &[u8], rest: usize, depth: u32) -> Option<(Range, Ret<'_>, usize)> {
+    let (args_end, close) = match scan(line, rest, depth) {
+        Stop::Closed(close) => (close, close),
+        Stop::Unfinished { at, .. } => (trimmed(line, rest, at), dead_end(line, at)?),
+        Stop::End { .. } => return None,
+    };
+    let (ret, end) = ret(line, close + 1)?;
+    Some(((rest, args_end), ret, end))
 }
 
 /// A thread that dies inside a call leaves `<unfinished ...>` before the bracket that closes it.
-fn trim_marker(line: &[u8], start: usize, close: usize) -> usize {
-    let args = &line[start..close];
-    args.strip_suffix(b"<unfinished ...>").map_or(close, |args| start + args.trim_ascii_end().len())
+fn dead_end(line: &[u8], marker: usize) -> Option<usize> {
+    let close = marker + UNFINISHED.len();
+    (line.get(close) == Some(&b')')).then_some(close)
 }
 
-fn call(line: &[u8], at: usize) -> Body<'_> {
-    let name_end = at + line[at..].iter().take_while(|b| is_name(**b)).count();
-    let unknown = line[at..].starts_with(b"???(");
-    let name_end = if unknown { at + 3 } else { name_end };
-    if name_end == at || line.get(name_end) != Some(&b'(') {
-        return Body::Unread;
+/// The end of `line[start..end]` without blanks.
+fn trimmed(line: &[u8], start: usize, end: usize) -> usize {
+    start + line[start..end].trim_ascii_end().len()
+}
+
+fn call(line: &[u8], at: usize) -> (Body<'_>, usize) {
+    if line[at..].starts_with(b"strace: ") {
+        return (Body::Remark(Remark::Banner), line.len());
     }
-    let (name, args_start) = (&line[at..name_end], name_end + 1);
-    let (args_end, why) = head_end(line, args_start);
-    match scan(&line[..args_end], args_start, 1) {
+    let mut name_end = at;
+    while line.get(name_end).is_some_and(|byte| is_name(*byte)) {
+        name_end += 1;
+    }
+    if name_end == at && line[at..].starts_with(b"???(") {
+        name_end = at + 3;
+    }
+    if name_end == at || line.get(name_end) != Some(&b'(') {
+        return (Body::Unread(NO_RECORD), at);
+    }
+    let (name, start) = (&line[at..name_end], name_end + 1);
+    let head = |args_end, depth, why, end| {
+        (Body::Head { name, args: (start, trimmed(line, start, args_end)), depth, why }, end)
+    };
+    match scan(line, start, 1) {
         Stop::Closed(close) => match ret(line, close + 1) {
-            Some(ret) => Body::Call { name, args: (args_start, trim_marker(line, args_start, close)), ret },
-            None => Body::Unread,
+            Some((ret, end)) => (Body::Call { name, args: (start, close), ret }, end),
+            // The line was cut behind the bracket, or what stands there is of somebody else.
+            None if spaces(line, close + 1) == line.len() => head(close, 1, HeadEnd::Cut, line.len()),
+            None => (Body::Unread("no value stands behind this call"), at),
         },
+        Stop::Unfinished { at: marker, depth } => {
+            if let Some((ret, end)) = dead_end(line, marker).and_then(|close| ret(line, close + 1)) {
+                let args = (start, trimmed(line, start, marker));
+                return (Body::Call { name, args, ret }, end);
+            }
+            head(marker, depth, HeadEnd::Unfinished, marker + UNFINISHED.len())
+        }
         Stop::End { depth } => {
-            let end = args_start + line[args_start..args_end].trim_ascii_end().len();
-            Body::Head { name, args: (args_start, end), depth, why }
+            let (args_end, why) = open_end(line, start);
+            if why == HeadEnd::Cut && find(&line[start..], b"[wait(0x").is_some() {
+                return (Body::Unread("the tracer's own debugging (-d) stands inside this call"), at);
+            }
+            head(args_end, depth, why, line.len())
         }
     }
 }
 
-/// Where a first half's arguments end, and why: the marker counts only as the line's last bytes.
-fn head_end(line: &[u8], start: usize) -> (usize, HeadEnd) {
+/// Why the arguments from `start` on do not end, and where they stop: a mark counts as the last
+/// bytes of the line only.
+fn open_end(line: &[u8], start: usize) -> (usize, HeadEnd) {
     let text = &line[start..];
-    if let Some(args) = text.strip_suffix(b"<unfinished ...>") {
-        return (start + args.len(), HeadEnd::Unfinished);
-    }
     if let Some(args) = text.strip_suffix(b"<detached ...>") {
         return (start + args.len(), HeadEnd::Detached);
     }
-    if let (true, Some(marker)) = (text.ends_with(b" ...>"), memmem::rfind(text, b"<pid changed to ")) {
-        let (pid, end) = number(text, marker + 16);
-        if let (Some(pid), b" ...>") = (pid, &text[end..]) {
-            return (start + marker, HeadEnd::PidChanged(u32::try_from(pid).unwrap_or(0)));
-        }
+    const CHANGED: &[u8] = b"<pid changed to ";
+    if let Some(before) = text.strip_suffix(b" ...>")
+        && let Some(mark) = memchr::memmem::rfind(before, CHANGED)
+        && let (Some(tid), end) = number(before, mark + CHANGED.len())
+        && end == before.len()
+    {
+        return (start + mark, HeadEnd::PidChanged(u32::try_from(tid).unwrap_or(0)));
     }
     (line.len(), HeadEnd::Cut)
 }
 
-fn tail(line: &[u8], at: usize) -> Body<'_> {
-    let name_start = at + 5;
-    let name_end = name_start + line[name_start..].iter().take_while(|b| is_name(**b)).count();
-    match line[name_end..].strip_prefix(b" resumed>") {
-        Some(_) if name_end > name_start => {
-            Body::Tail { name: &line[name_start..name_end], rest: name_end + 9 }
+fn tail(line: &[u8], at: usize) -> (Body<'_>, usize) {
+    let text = &line[at..];
+    if let Some(named) = text.strip_prefix(b"<... ") {
+        let length =
+            if named.starts_with(b"???") { 3 } else { named.iter().take_while(|b| is_name(**b)).count() };
+        if length > 0 && named[length..].starts_with(b" resumed>") {
+            return (Body::Tail { name: &named[..length], rest: at + 5 + length + 9 }, at);
         }
-        _ => Body::Unread,
+    }
+    match text {
+        UNFINISHED => (Body::Remark(Remark::Marker { detached: false }), line.len()),
+        b"<detached ...>" => (Body::Remark(Remark::Marker { detached: true }), line.len()),
+        _ => (Body::Unread(NO_RECORD), at),
     }
 }
 
-fn signal(line: &[u8], at: usize) -> Body<'_> {
+fn signal(line: &[u8], at: usize) -> (Body<'_>, usize) {
+    const WHY: &str = "this begins like a signal and does not end like one";
     let start = at + 4;
-    let Some(inner) = line[start..].strip_suffix(b" ---") else { return Body::Unread };
-    let (name, info) = match inner.strip_prefix(b"stopped by ") {
-        Some(name) => (name, (start, start)),
-        None => {
-            let name = inner.iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-            (&inner[..name], (spaces(line, start + name), start + inner.len()))
-        }
+    let stopped = line[start..].starts_with(b"stopped by ");
+    let name_start = if stopped { start + 11 } else { start };
+    let name_end = name_start
+        + line[name_start..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
+    let info = spaces(line, name_end);
+    // The siginfo in braces, or the words that strace 4.6 and older used.
+    let close = match (line.get(info), scan(line, info + 1, 1)) {
+        (Some(b'{'), Stop::Closed(close)) => close + 1,
+        _ => memchr::memmem::find(&line[info..], b" ---").map_or(info, |ahead| info + ahead),
     };
-    if name.is_empty() { Body::Unread } else { Body::Signal { name, info } }
+    let end = spaces(line, close);
+    if name_end == name_start || !line[end..].starts_with(b"---") {
+        return (Body::Unread(WHY), at);
+    }
+    let info = if stopped { (start, start) } else { (info, trimmed(line, info, close.max(info))) };
+    (Body::Signal { name: &line[name_start..name_end], info }, end + 3)
 }
 
-fn end_of_thread(line: &[u8], at: usize) -> Body<'_> {
+fn end_of_thread(line: &[u8], at: usize) -> (Body<'_>, usize) {
+    const WHY: &str = "this begins like the end of a thread and does not end like one";
     let start = at + 4;
-    let Some(inner) = line[start..].strip_suffix(b" +++") else { return Body::Unread };
+    let text = &line[start..];
+    let Some(length) = memchr::memmem::find(text, b" +++") else { return (Body::Unread(WHY), at) };
+    let (inner, end) = (&text[..length], start + length + 4);
     if let Some(status) = inner.strip_prefix(b"exited with ") {
-        return number(status, 0).0.map_or(Body::Unread, Body::Exited);
+        let status = number(status, 0).0.and_then(|status| i64::try_from(status).ok());
+        return (status.map_or(Body::Unread(WHY), Body::Exited), end);
     }
     if inner.starts_with(b"superseded by execve in pid ") {
-        return Body::Superseded;
+        return (Body::Superseded, end);
     }
-    match inner.strip_prefix(b"killed by ") {
-        Some(signal) => {
-            let signal = signal.strip_suffix(b" (core dumped)").unwrap_or(signal);
-            Body::Killed { signal: (start + 10, start + 10 + signal.len()) }
-        }
-        None => Body::Unread,
-    }
+    let Some(signal) = inner.strip_prefix(b"killed by ") else { return (Body::Unread(WHY), at) };
+    let signal = signal.strip_suffix(b" (core dumped)").unwrap_or(signal);
+    (Body::Killed { signal: (start + 10, start + 10 + signal.len()) }, end)
 }
 
-/// Finds the bracket that closes a call, from `at` on, `depth` brackets deep.
-pub(crate) fn scan(line: &[u8], mut at: usize, mut depth: u32) -> Stop {
-    while let Some(&byte) = line.get(at) {
-        match byte {
-            b'"' => at = string_end(line, at),
-            b'\'' => at = char_end(line, at),
-            b'<' => at = annotation_end(line, at),
-            b'/' if line.get(at + 1) == Some(&b'*') => at = comment_end(line, at),
-            b'(' | b'[' | b'{' => {
-                depth += 1;
-                at += 1;
-            }
-            b')' | b']' | b'}' => {
-                if depth <= 1 {
-                    return Stop::Closed(at);
-                }
-                depth -= 1;
-                at += 1;
-            }
-            _ => at += 1,
+/// Reads ` = value<note> ERRNO (text) (more) <time>` from `at` on, and the offset behind it.
+fn ret(line: &[u8], at: usize) -> Option<(Ret<'_>, usize)> {
+    let at = spaces(line, at);
+    if line.get(at) != Some(&b'=') {
+        return None;
+    }
+    let (value, mut at) = returned(line, spaces(line, at + 1))?;
+    let mut ret = Ret { value, ..Ret::default() };
+    if line.get(at) == Some(&b'<') {
+        let close = annotation_end(line, at);
+        ret.note = (at + 1, close.saturating_sub(1).max(at + 1));
+        at = close;
+        if line[at..].starts_with(b"(deleted)") {
+            at += 9;
         }
     }
-    Stop::End { depth }
-}
-
-/// Offset behind the string that opens at `at`.
-pub(crate) fn string_end(line: &[u8], at: usize) -> usize {
-    let mut at = at + 1;
-    while let Some(found) = line.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
-        at += found;
-        if line[at] == b'"' {
-            return at + 1;
-        }
-        at += 2;
+    if line.get(at) == Some(&b' ') {
+        at = behind_value(line, at, &mut ret);
     }
-    line.len()
+    Some((ret, at))
 }
 
-/// Offset behind the character literal at `at` (`'x'`, `'\n'`, `'\x41'`), or behind a lone quote.
-fn char_end(line: &[u8], at: usize) -> usize {
-    let escaped = line.get(at + 1) == Some(&b'\\');
-    let longest = if escaped { 5 } else { 2 };
-    let shortest = if escaped { 3 } else { 2 };
-    let close = (shortest..=longest).find(|i| line.get(at + i) == Some(&b'\''));
-    close.map_or(at + 1, |i| at + i + 1)
-}
-
-/// Offset behind the comment at `at`. strace nests comments and never quotes inside them.
-fn comment_end(line: &[u8], at: usize) -> usize {
-    let (mut at, mut open) = (at + 2, 1);
-    while at < line.len() {
-        match &line[at..(at + 2).min(line.len())] {
-            b"*/" => {
-                open -= 1;
-                at += 2;
-                if open == 0 {
+/// Reads what may follow a value, each part behind a blank, until something else stands there.
+fn behind_value<'a>(line: &'a [u8], mut at: usize, ret: &mut Ret<'a>) -> usize {
+    loop {
+        let start = spaces(line, at);
+        let rest = &line[start..];
+        match rest.first() {
+            None => return line.len(),
+            Some(b'<') if rest.get(1).is_some_and(u8::is_ascii_digit) => {
+                let Some((ns, end)) = seconds(line, start + 1) else { return at };
+                if line.get(end) != Some(&b'>') {
                     return at;
                 }
+                ret.dur_ns = Some(ns);
+                return spaces(line, end + 1);
             }
-            b"/*" => {
-                open += 1;
-                at += 2;
+            Some(b'E') if ret.errno.is_none() => {
+                let symbol =
+                    rest.iter().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || **b == b'_');
+                let length = symbol.count();
+                ret.errno = Some(&rest[..length]);
+                at = start + length;
+                // The error's words, in whatever language and with whatever quotes.
+                if line[at..].starts_with(b" (") {
+                    at = closing(line, at + 2);
+                }
             }
-            _ => at += 1,
+            Some(b'(') => {
+                at = match scan(line, start + 1, 1) {
+                    Stop::Closed(close) => close + 1,
+                    Stop::Unfinished { .. } | Stop::End { .. } => line.len(),
+                };
+                if rest.starts_with(b"(errno ") {
+                    let inner = &line[start + 1..at];
+                    ret.errno = ret.errno.or(Some(inner.strip_suffix(b")").unwrap_or(inner)));
+                }
+            }
+            // The number as strace's own process namespace has it: the one that its leaders show.
+            Some(b'/') if rest.starts_with(b"/* ") && contains(rest, b" in strace's PID NS */") => {
+                let (tid, end) = number(line, start + 3);
+                ret.value = tid.and_then(|tid| i64::try_from(tid).ok()).or(ret.value);
+                at = end + b" in strace's PID NS */".len();
+            }
+            Some(b'<') if rest.starts_with(b"<unavailable>") => at = start + 13,
+            Some(b'<') if rest.starts_with(b"<Cannot restart pid ") => return line.len(),
+            Some(_) => return start,
         }
     }
-    line.len()
 }
 
-/// Offset behind the `<...>` at `at`: what strace says of a descriptor, or a shift (`1<<CAP`).
-pub(crate) fn annotation_end(line: &[u8], at: usize) -> usize {
-    if line.get(at + 1) == Some(&b'<') {
-        return at + 2;
-    }
-    if is_socket(&line[at + 1..]) {
-        return socket_end(line, at + 1);
-    }
-    let (mut at, mut open) = (at + 1, 1);
+/// Offset behind the bracket that closes the words of an error; brackets in them are in pairs.
+fn closing(line: &[u8], mut at: usize) -> usize {
+    let mut open = 1;
     while let Some(&byte) = line.get(at) {
+        at += 1;
         match byte {
-            b'\\' => at += 1,
-            b'<' => open += 1,
-            b'>' => open -= 1,
+            b'(' => open += 1,
+            b')' => open -= 1,
             _ => {}
         }
-        at += 1;
         if open == 0 {
             return at;
         }
     }
     line.len()
-}
-
-/// Whether `text` starts a socket's description: `TCP:[`, `UNIX-STREAM:[`.
-pub(crate) fn is_socket(text: &[u8]) -> bool {
-    let proto =
-        text.iter().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || **b == b'-').count();
-    let proto = if text[proto..].starts_with(b"v6") { proto + 2 } else { proto };
-    proto >= 3 && text[0].is_ascii_uppercase() && text[proto..].starts_with(b":[")
-}
-
-/// A socket's description ends with `]>`; a Unix path inside is quoted and may hold anything.
-fn socket_end(line: &[u8], mut at: usize) -> usize {
-    while at < line.len() {
-        match line[at] {
-            b'"' => at = string_end(line, at),
-            b']' if line.get(at + 1) == Some(&b'>') => return at + 2,
-            _ => at += 1,
-        }
-    }
-    line.len()
-}
-
-/// Reads ` = value<note> ERRNO (text) <time>` from `at` on.
-fn ret(line: &[u8], at: usize) -> Option<Ret<'_>> {
-    let at = spaces(line, at);
-    let at = at + usize::from(line.get(at) == Some(&b'='));
-    if line.get(at.wrapping_sub(1)) != Some(&b'=') {
-        return None;
-    }
-    let at = spaces(line, at);
-    let (end, dur_ns) = duration(line, at);
-    let text = &line[..end];
-    let (value, mut at) = returned(text, at)?;
-    let mut ret = Ret { value, dur_ns, ..Ret::default() };
-    if text.get(at) == Some(&b'<') {
-        let close = annotation_end(text, at);
-        ret.note = (at + 1, close.saturating_sub(1).max(at + 1));
-        at = close;
-    }
-    let at = spaces(text, at);
-    let symbol =
-        text[at..].iter().take_while(|b| b.is_ascii_uppercase() || b.is_ascii_digit() || **b == b'_');
-    let symbol = &text[at..at + symbol.count()];
-    if symbol.len() > 1 && symbol[0] == b'E' {
-        ret.errno = Some(symbol);
-    } else if text[at..].starts_with(b"(errno ") {
-        ret.errno = memchr(b')', &text[at..]).map(|close| &text[at + 1..at + close]);
-    }
-    Some(ret)
 }
 
 /// The value behind `= `: decimal, hex, octal or `?`.
@@ -372,93 +343,67 @@ fn returned(text: &[u8], at: usize) -> Option<(Option<i64>, usize)> {
     }
     let negative = text.get(at) == Some(&b'-');
     let start = at + usize::from(negative);
-    if let Some(rest) = text.get(start..).and_then(|rest| rest.strip_prefix(b"0x")) {
-        let digits = rest.iter().take_while(|b| b.is_ascii_hexdigit()).count();
-        let value = u64::from_str_radix(std::str::from_utf8(&rest[..digits]).ok()?, 16).ok()?;
-        return Some((Some(value.cast_signed()), start + 2 + digits));
-    }
-    let (value, end) = number_u64(text, start);
-    let mut value = value?;
-    // umask(2) is printed in octal: a zero and more digits.
-    if text[start] == b'0' && end > start + 1 {
-        value = u64::from_str_radix(std::str::from_utf8(&text[start..end]).ok()?, 8).unwrap_or(value);
-    }
-    let value = value.cast_signed();
-    Some((Some(if negative { value.wrapping_neg() } else { value }), end))
-}
-
-/// The time that `-T` prints: the last `<digits.digits>` of the line, and only that.
-fn duration(line: &[u8], from: usize) -> (usize, Option<i64>) {
-    let none = (line.len(), None);
-    let Some(text) = line[from..].strip_suffix(b">") else { return none };
-    let digits = text.iter().rev().take_while(|b| b.is_ascii_digit() || **b == b'.').count();
-    let Some(open) = (from + text.len() - digits).checked_sub(1).filter(|i| *i >= from) else { return none };
-    if line[open] != b'<' || digits == 0 {
-        return none;
-    }
-    match seconds(line, open + 1) {
-        Some((ns, end)) if end == line.len() - 1 => {
-            (from + line[from..open].trim_ascii_end().len(), Some(ns))
+    if text.get(start) == Some(&b'0') {
+        match text.get(start + 1) {
+            Some(b'x') => return radix(text, start + 2, 16),
+            Some(b'0'..=b'7') => return radix(text, start + 1, 8),
+            _ => {}
         }
-        _ => none,
     }
-}
-
-/// One of strace's times at `at`, followed by a blank.
-fn time(line: &[u8], at: usize) -> Option<(Time, usize)> {
-    let relative = line[at..].starts_with(b"(+");
-    let start = if relative { spaces(line, at + 2) } else { at };
-    let colons = (line.get(start + 2), line.get(start + 5)) == (Some(&b':'), Some(&b':'));
-    let (time, end) = if colons {
-        let (hours, minutes) = (number(line, start).0?, number(line, start + 3).0?);
-        let (ns, end) = seconds(line, start + 6)?;
-        (Time::OfDay(ns.saturating_add((hours * 60 + minutes) * 60_000_000_000)), end)
-    } else {
-        let (ns, end) = seconds(line, start)?;
-        let epoch = end > start + 9 && ns > 100_000_000 * 1_000_000_000;
-        (if epoch { Time::Epoch(ns) } else { Time::Delta(ns) }, end)
-    };
-    let end = if relative { end + usize::from(line.get(end) == Some(&b')')) } else { end };
-    (line.get(end) == Some(&b' ')).then_some((time, end))
-}
-
-/// `seconds[.fraction]` at `at` in ns.
-fn seconds(line: &[u8], at: usize) -> Option<(i64, usize)> {
-    let (whole, end) = number(line, at);
-    let mut ns = whole?.checked_mul(1_000_000_000)?;
-    if line.get(end) != Some(&b'.') {
-        return Some((ns, end));
+    let (value, end) = number(text, start);
+    if end == start {
+        return None;
     }
-    let mut unit = 100_000_000;
-    let mut at = end + 1;
-    while let Some(digit) = line.get(at).filter(|b| b.is_ascii_digit()) {
-        ns = ns.saturating_add(i64::from(digit - b'0') * unit);
-        unit /= 10;
-        at += 1;
-    }
-    (at > end + 1).then_some((ns, at))
+    let value =
+        value.map(|value| if negative { value.cast_signed().wrapping_neg() } else { value.cast_signed() });
+    Some((value, end))
 }
 
-fn number(line: &[u8], at: usize) -> (Option<i64>, usize) {
-    let (value, end) = number_u64(line, at);
-    (value.and_then(|value| i64::try_from(value).ok()), end)
+fn radix(text: &[u8], at: usize, radix: u32) -> Option<(Option<i64>, usize)> {
+    let digits = text[at..].iter().take_while(|byte| char::from(**byte).is_digit(radix)).count();
+    let value = std::str::from_utf8(&text[at..at + digits]).ok()?;
+    Some((Some(u64::from_str_radix(value, radix).ok()?.cast_signed()), at + digits))
 }
 
-fn number_u64(line: &[u8], at: usize) -> (Option<u64>, usize) {
-    let mut value = Some(0u64);
-    let mut end = at;
-    while let Some(digit) = line.get(end).filter(|b| b.is_ascii_digit()) {
-        value = value.and_then(|v| v.checked_mul(10)?.checked_add(u64::from(digit - b'0')));
-        end += 1;
-    }
-    (if end > at { value } else { None }, end)
+/// `Process 46 attached`, `Process 46 detached`, in the words of old straces.
+fn is_attach(text: &[u8]) -> bool {
+    let Some(rest) = text.strip_prefix(b"Process ") else { return false };
+    let (pid, end) = number(rest, 0);
+    pid.is_some()
+        && [b" attached".as_slice(), b" detached", b" suspended", b" resumed"]
+            .iter()
+            .any(|word| rest[end..].starts_with(word))
 }
 
-fn spaces(line: &[u8], at: usize) -> usize {
-    let rest = line.get(at..).unwrap_or_default();
-    at.min(line.len()) + rest.iter().take_while(|b| **b == b' ').count()
+/// ` | 00000  68 65 6c ...  hello |`
+fn is_dump(text: &[u8]) -> bool {
+    text.strip_prefix(b"| ")
+        .is_some_and(|rest| rest.iter().take_while(|b| b.is_ascii_hexdigit()).count() >= 5)
+        && text.ends_with(b"|")
+}
+
+fn contains(text: &[u8], needle: &[u8]) -> bool {
+    memchr::memmem::find(text, needle).is_some()
 }
 
 fn is_name(byte: u8) -> bool {
     byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
+}
+
+/// A line without the escape sequences that colour it (ECMA-48, SGR), which `--color` and pastes leave.
+pub(crate) fn without_colours(line: &[u8]) -> Vec<u8> {
+    let mut plain = Vec::with_capacity(line.len());
+    let mut at = 0;
+    while let Some(&byte) = line.get(at) {
+        if byte == 0x1b && line.get(at + 1) == Some(&b'[') {
+            let parameters = line[at + 2..].iter().take_while(|b| b.is_ascii_digit() || **b == b';').count();
+            if line.get(at + 2 + parameters) == Some(&b'm') {
+                at += parameters + 3;
+                continue;
+            }
+        }
+        plain.push(byte);
+        at += 1;
+    }
+    plain
 }

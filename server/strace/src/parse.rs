@@ -1,13 +1,17 @@
-//! From chunks of text to events: lines are read as they end, halves are joined per thread.
-
-use std::collections::HashMap;
+//! From chunks of text to a trace: lines are read as they end, halves are joined per thread.
 
 use memchr::memchr;
 
-use crate::line::{self, Body, HeadEnd, Leader, Ret, Time};
-use crate::model;
-use crate::names::{Name, Names};
-use crate::trace::{Event, EventKind, Incomplete, Phase, Role, Span, Thread, Trace};
+use crate::clock::Clock;
+use crate::event::{Event, EventKind, NO_FD, NO_INDEX, NO_TIME};
+use crate::leader::{Leader, leader};
+use crate::line::{self, Body, HeadEnd, Remark, Ret};
+use crate::model::Model;
+use crate::names::{ExitName, Name};
+use crate::pairs::Pairs;
+use crate::summary_table::SummaryTable;
+use crate::thread::Thread;
+use crate::trace::{Incomplete, Span, Trace};
 
 /// Caps on what is kept of a trace. Beyond one, the trace is cut and says so.
 #[derive(Debug, Clone)]
@@ -32,6 +36,8 @@ pub struct Options {
     /// Absolute path of the script that node executes: its first opening by the main thread ends
     /// the boot phase. Without it the whole trace counts as user phase.
     pub entry: Option<String>,
+    /// Thread of lines that name none: a text of one thread (`-ff`), or of one process without `-f`.
+    pub tid: u32,
     /// Caps.
     pub limits: Limits,
 }
@@ -40,6 +46,7 @@ pub struct Options {
 #[must_use]
 pub fn parse(text: &[u8], options: &Options) -> Trace {
     let mut parser = Parser::new(options.clone());
+    parser.trace.text.reserve_exact(text.len().min(options.limits.bytes));
     parser.push(text);
     parser.finish()
 }
@@ -56,12 +63,9 @@ pub struct Parser {
     /// Whether a cap has been hit: everything after it is dropped.
     full: bool,
     clock: Clock,
-    /// The live thread of each tid, as an index into `trace.threads`.
-    live: HashMap<u32, u32>,
-    /// First halves that wait for their second, by thread index.
-    waiting: HashMap<u32, Waiting>,
-    /// `execve` halves that go on under another tid.
-    moved: HashMap<u32, Waiting>,
+    pairs: Pairs<Waiting>,
+    model: Model,
+    table: SummaryTable,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,81 +74,60 @@ struct Waiting {
     depth: u32,
 }
 
-/// Turns printed times into ns since the first one.
-#[derive(Debug, Default)]
-struct Clock {
-    first: Option<i64>,
-    last: i64,
-    day: i64,
-}
-
-const DAY_NS: i64 = 86_400 * 1_000_000_000;
-
-impl Clock {
-    fn since_start(&mut self, time: Time) -> i64 {
-        let now = match time {
-            Time::Epoch(ns) => ns,
-            Time::Delta(ns) => self.last.saturating_add(ns),
-            Time::OfDay(ns) => {
-                // A step back of more than half a day is midnight, not a clock set back.
-                if self.first.is_some() && ns.saturating_add(self.day) < self.last.saturating_sub(DAY_NS / 2)
-                {
-                    self.day = self.day.saturating_add(DAY_NS);
-                }
-                ns.saturating_add(self.day)
-            }
-        };
-        self.last = now;
-        now.saturating_sub(*self.first.get_or_insert(now))
-    }
-}
+/// As much as is taken over at one time, so that it is still near when its lines are read.
+const PIECE: usize = 128 << 10;
 
 impl Parser {
     /// A parser that has read nothing.
     #[must_use]
     pub fn new(options: Options) -> Self {
         Self {
+            model: Model::new(options.entry.clone()),
             options,
             trace: Trace::default(),
             line_start: 0,
             overlong: 0,
             full: false,
             clock: Clock::default(),
-            live: HashMap::new(),
-            waiting: HashMap::new(),
-            moved: HashMap::new(),
+            pairs: Pairs::default(),
+            table: SummaryTable::default(),
         }
     }
 
     /// Reads the next chunk. After a cap was hit it does nothing.
-    pub fn push(&mut self, mut chunk: &[u8]) {
-        while !chunk.is_empty() && !self.full {
-            let end = memchr(b'\n', chunk);
-            let (piece, rest) = chunk.split_at(end.map_or(chunk.len(), |end| end + 1));
-            self.append(piece);
-            if end.is_some() {
-                self.end_line();
+    pub fn push(&mut self, chunk: &[u8]) {
+        for piece in chunk.chunks(PIECE) {
+            if self.full {
+                return;
             }
-            chunk = rest;
+            let begun = self.trace.text.len();
+            let room = self.options.limits.bytes.min(u32::MAX as usize).saturating_sub(begun);
+            let (kept, dropped) = piece.split_at(piece.len().min(room));
+            self.trace.text.extend_from_slice(kept);
+            self.lines(begun);
+            if !dropped.is_empty() {
+                self.overlong += dropped.len();
+                self.full = true;
+            }
         }
     }
 
     /// Ends the text and models what was read.
     #[must_use]
     pub fn finish(mut self) -> Trace {
-        if self.trace.text.len() > self.line_start {
-            self.end_line();
+        if self.trace.text.len() > self.line_start || self.overlong > 0 {
+            self.end_line(self.trace.text.len(), false);
         }
         if self.full {
             self.trace.incomplete.push(Incomplete::Capped);
         }
         // A thread that died in a call explains why that call has no second half.
-        for (thread, half) in std::mem::take(&mut self.waiting) {
-            if !self.trace.threads[thread as usize].ended {
-                self.abandon(half);
-            }
+        let rest: Vec<_> =
+            self.pairs.rest().filter(|(thread, _)| !self.trace.threads[*thread].ended).collect();
+        for (_, half) in rest {
+            self.abandon(half);
         }
-        model::complete(&mut self.trace, &self.options);
+        self.model.finish(&mut self.trace);
         self.trace
     }
 
@@ -154,23 +137,36 @@ impl Parser {
         self.full
     }
 
-    fn append(&mut self, piece: &[u8]) {
-        let limits = &self.options.limits;
-        let length = self.trace.text.len();
-        let in_line = limits.line_bytes.saturating_sub(length - self.line_start);
-        let in_all = limits.bytes.min(u32::MAX as usize).saturating_sub(length);
-        let take = piece.len().min(in_line).min(in_all);
-        self.trace.text.extend_from_slice(&piece[..take]);
-        if take < piece.len() {
-            self.overlong += piece.len() - take;
-            self.full = in_all < in_line;
+    /// Reads every line that ends in the text from `from` on.
+    fn lines(&mut self, from: usize) {
+        let mut from = from;
+        while let Some(ahead) = memchr(b'\n', &self.trace.text[from..]) {
+            let end = self.cut_line(from + ahead);
+            self.end_line(end, true);
+            from = self.line_start;
+            if self.full {
+                return;
+            }
         }
+        self.cut_line(self.trace.text.len());
     }
 
-    fn end_line(&mut self) {
+    /// Takes out of the line that reaches to `end` so far what is over the limit; its end then.
+    fn cut_line(&mut self, end: usize) -> usize {
+        let most = self.line_start.saturating_add(self.options.limits.line_bytes);
+        if end <= most {
+            return end;
+        }
+        self.overlong += end - most;
+        self.trace.text.drain(most..end);
+        most
+    }
+
+    /// The line being read ends at `end`, with a line feed there or without one.
+    fn end_line(&mut self, end: usize, fed: bool) {
         let start = self.line_start;
         self.trace.line_starts.push(offset(start));
-        self.line_start = self.trace.text.len();
+        self.line_start = end + usize::from(fed);
         let number = self.trace.lines();
         if self.overlong > 0 {
             let text = format!("{} bytes of this line are over a limit and were not kept", self.overlong);
@@ -178,123 +174,219 @@ impl Parser {
             self.overlong = 0;
             self.trace.incomplete.push(Incomplete::Capped);
         }
-        let Trace { text, names, .. } = &mut self.trace;
-        let line = text[start..].strip_suffix(b"\n").unwrap_or(&text[start..]);
-        let line = line.strip_suffix(b"\r").unwrap_or(line);
-        let (leader, body) = line::leader(line);
-        let record = match line::body(line, body) {
-            // Its arguments can be read only where its first half left off.
-            Body::Tail { name, rest } => {
-                let tid = leader.tid.unwrap_or(0);
-                let depth = self.live.get(&tid).and_then(|thread| self.waiting.get(thread));
-                let depth = depth.or_else(|| self.moved.get(&tid)).map_or(1, |waiting| waiting.depth);
-                let name = names.intern(name);
-                match line::tail_end(line, rest, depth) {
-                    Some((args, ret)) => {
-                        Record::Tail { name, args: span(start, args), ret: own(ret, start, names) }
-                    }
-                    None => Record::Unread,
-                }
-            }
-            body => Record::new(body, start, names),
-        };
-        self.record(number, leader, record);
+        self.read_line(number, start, end, fed);
         if self.trace.events.len() >= self.options.limits.events {
             self.full = true;
             self.trace.note(number, "the limit of events was reached here");
+            self.trace.text.truncate(self.line_start);
         }
     }
 
-    fn record(&mut self, line: u32, leader: Leader, record: Record) {
-        let t_ns = leader.time.map(|time| self.clock.since_start(time));
-        let tid = leader.tid.unwrap_or(0);
-        match record {
-            Record::Remark => {}
-            Record::Unread => {
-                self.trace.note(line, "this line could not be read");
-                self.trace.incomplete.push(Incomplete::Unread);
+    /// Reads the line between two offsets: one record as a rule, more where strace's output was mixed.
+    fn read_line(&mut self, number: u32, start: usize, end: usize, fed: bool) {
+        let end = if end > start && self.trace.text[end - 1] == b'\r' { end - 1 } else { end };
+        let mut at = self.hole(number, start, end);
+        let mut first = true;
+        loop {
+            let line = &self.trace.text[start..end];
+            let (leader, body_at) = leader(line, at);
+            let (body, behind) = line::body(line, body_at);
+            let body = match body {
+                Body::Remark(Remark::Blank) if leader != Leader::default() => {
+                    Body::Unread("nothing stands behind the thread and the time")
+                }
+                body => body,
+            };
+            let (record, behind) = match body {
+                Body::Unread(why) if first => {
+                    if let Some(row) = self.table.read(number, line) {
+                        self.trace.summary.extend(row.row);
+                        if let Some(note) = row.note {
+                            self.trace.note(number, note);
+                        }
+                        return;
+                    }
+                    return self.unread(number, start, end, why);
+                }
+                Body::Unread(_) => {
+                    self.trace.note(number, "what stands behind a call on this line could not be read");
+                    self.trace.incomplete.push(Incomplete::Unread);
+                    return;
+                }
+                // Its arguments can be read only where its first half left off.
+                Body::Tail { name, rest } => {
+                    let depth =
+                        self.pairs.expected(leader.tid.unwrap_or(self.options.tid)).map_or(1, |w| w.depth);
+                    let name = self.trace.names.intern(name);
+                    let line = &self.trace.text[start..end];
+                    let Some((args, ret, behind)) = line::tail_end(line, rest, depth) else {
+                        return self.unread(
+                            number,
+                            start,
+                            end,
+                            "the second half of a call does not end here",
+                        );
+                    };
+                    let ret = own(ret, start, &mut self.trace.names);
+                    (Record::Tail { name, args: span(start, args), ret }, behind)
+                }
+                body => (Record::new(body, start, &mut self.trace.names), behind),
+            };
+            self.record(number, leader, record);
+            at = behind;
+            first = false;
+            if self.trace.text[start + at..end].trim_ascii().is_empty() {
+                break;
             }
+        }
+        if !fed {
+            self.trace.note(number, "the text ends without an end of line: this line may be cut");
+        }
+    }
+
+    /// Skips what stands before a line and is no text: a byte order mark, or bytes that were never
+    /// written where a file was written out of order.
+    fn hole(&mut self, number: u32, start: usize, end: usize) -> usize {
+        let line = &self.trace.text[start..end];
+        match line.first() {
+            Some(0) => {
+                let length = line.iter().take_while(|byte| **byte == 0).count();
+                self.trace.note(number, format!("{length} bytes before this line were never written"));
+                self.trace.incomplete.push(Incomplete::Unread);
+                length
+            }
+            Some(0xef) if number == 1 && line.starts_with(b"\xef\xbb\xbf") => 3,
+            _ => 0,
+        }
+    }
+
+    /// A line that says nothing known; perhaps because colours stand between.
+    fn unread(&mut self, number: u32, start: usize, end: usize, why: &'static str) {
+        if memchr(0x1b, &self.trace.text[start..end]).is_some() {
+            let plain = line::without_colours(&self.trace.text[start..end]);
+            // The line is the last of what is kept, or followed by lines not yet read.
+            if plain.len() < end - start {
+                let (removed, length) = (end - start - plain.len(), plain.len());
+                self.trace.text.splice(start..end, plain);
+                self.line_start -= removed;
+                return self.read_line(number, start, start + length, true);
+            }
+        }
+        self.trace.note(number, why);
+        self.trace.incomplete.push(Incomplete::Unread);
+    }
+
+    fn record(&mut self, line: u32, leader: Leader, record: Record) {
+        let t_ns = leader.time.map_or(NO_TIME, |time| self.clock.since_start(time));
+        let tid = leader.tid.unwrap_or(self.options.tid);
+        match record {
             Record::Call { name, args, ret } => {
                 let event = self.event(line, tid, t_ns, EventKind::Syscall, name);
-                self.trace.events[event as usize].args = args;
-                self.returned(event, line, ret);
+                let entry = &mut self.trace.events[event as usize];
+                entry.args = args;
+                entry.end(line, ret);
+                self.model.begins(&mut self.trace, event);
+                self.returned(event, ret);
             }
             Record::Head { name, args, depth, why } => {
                 let event = self.event(line, tid, t_ns, EventKind::Syscall, name);
                 let entry = &mut self.trace.events[event as usize];
                 (entry.args, entry.complete) = (args, false);
+                let thread = entry.thread;
                 let waiting = Waiting { event, depth };
                 match why {
-                    HeadEnd::PidChanged(to) => drop(self.moved.insert(to, waiting)),
-                    HeadEnd::Unfinished | HeadEnd::Cut => drop(self.waiting.insert(entry.thread, waiting)),
+                    HeadEnd::PidChanged(to) => self.pairs.moves(to, waiting),
+                    HeadEnd::Unfinished | HeadEnd::Cut => self.pairs.wait(thread, waiting),
                     HeadEnd::Detached => self.trace.incomplete.push(Incomplete::Detached),
                 }
+                self.model.begins(&mut self.trace, event);
             }
-            Record::Tail { name, args, ret } => self.tail(line, tid, t_ns, name, args, ret),
+            Record::Tail { name, args, ret } => self.tail(line, tid, name, args, ret),
             Record::Signal { name, info } => {
                 let event = self.event(line, tid, t_ns, EventKind::Signal, name);
                 self.trace.events[event as usize].args = info;
             }
-            Record::End { name, status, signal } => {
+            Record::End { how, status, signal } => {
+                let name = self.trace.names.exit(how);
                 let event = self.event(line, tid, t_ns, EventKind::Exit, name);
                 let entry = &mut self.trace.events[event as usize];
-                (entry.ret, entry.args) = (status, signal);
+                entry.args = signal;
+                if let Some(status) = status {
+                    (entry.ret, entry.has_ret) = (status, true);
+                }
+                let t_ns = entry.t_ns();
                 let thread = &mut self.trace.threads[entry.thread as usize];
                 (thread.exited_ns, thread.ended) = (t_ns, true);
-                self.live.remove(&tid);
+                self.pairs.remove(tid);
+                self.model.ended(&self.trace, event);
+            }
+            Record::Remark(remark) => {
+                if let Some(text) = remark.as_str() {
+                    self.trace.note(line, text);
+                }
+                match remark {
+                    Remark::Marker { detached: true } => self.trace.incomplete.push(Incomplete::Detached),
+                    Remark::Frame if !self.trace.incomplete.contains(&Incomplete::Frames) => {
+                        self.trace.incomplete.push(Incomplete::Frames);
+                    }
+                    _ => {}
+                }
             }
         }
     }
 
-    fn tail(&mut self, line: u32, tid: u32, t_ns: Option<i64>, name: Name, args: Span, ret: OwnRet) {
+    fn tail(&mut self, line: u32, tid: u32, name: Name, args: Span, ret: OwnRet) {
         let thread = self.thread(tid);
-        let waiting = self.waiting.remove(&thread);
+        let waiting = self.pairs.take(thread);
         let fits = |waiting: &Waiting| self.trace.events[waiting.event as usize].name == name;
-        if let Some(head) = waiting.filter(fits).or_else(|| self.moved.remove(&tid).filter(fits)) {
+        let own = waiting.filter(fits);
+        let moved = if own.is_none() { self.pairs.take_moved(tid).filter(fits) } else { None };
+        if let Some(moved) = moved {
+            let from = self.trace.events[moved.event as usize].thread;
+            self.model.goes_on(&mut self.trace, thread, from);
+        }
+        if let Some(head) = own.or(moved) {
             let entry = &mut self.trace.events[head.event as usize];
             (entry.args_tail, entry.complete) = (args, true);
-            self.returned(head.event, line, ret);
+            entry.end(line, ret);
+            self.returned(head.event, ret);
             return;
         }
-        let event = self.event(line, tid, t_ns, EventKind::Syscall, name);
+        if let Some(other) = waiting {
+            self.abandon(other);
+        }
+        // Its start is not known: the time of this line is that of its end.
+        let event = self.event(line, tid, NO_TIME, EventKind::Syscall, name);
         let entry = &mut self.trace.events[event as usize];
-        (entry.args_tail, entry.complete, entry.t_ns) = (args, false, None);
-        self.returned(event, line, ret);
+        (entry.args_tail, entry.complete) = (args, false);
+        entry.end(line, ret);
+        self.model.begins(&mut self.trace, event);
         // A child's first line may be the end of the clone that its parent began.
-        let born = self.trace.names.shape(name).clones && ret.value == Some(0);
-        if !born {
-            self.trace.note(line, "the first half of this call is missing");
-            self.trace.incomplete.push(Incomplete::HeadMissing);
+        let clones = self.trace.names.shape(name).call == crate::names::Call::Clone;
+        if clones && ret.value == Some(0) {
+            return;
         }
+        self.returned(event, ret);
+        self.trace.note(line, "the first half of this call is missing");
+        self.trace.incomplete.push(Incomplete::HeadMissing);
     }
 
-    fn returned(&mut self, event: u32, line: u32, ret: OwnRet) {
-        let entry = &mut self.trace.events[event as usize];
-        entry.end_line = line;
-        (entry.ret, entry.errno, entry.ret_note) = (ret.value, ret.errno, ret.note);
-        entry.dur_ns = ret.dur_ns;
-        let (name, tid, parent) = (entry.name, entry.tid, entry.thread);
-        let end = entry.end_ns().or(entry.t_ns);
-        let child = ret.value.and_then(|child| u32::try_from(child).ok()).filter(|child| *child > 0);
-        if let (true, Some(child)) = (self.trace.names.shape(name).clones, child) {
-            self.born(child, tid, parent, event, end);
+    /// A call's end was read.
+    fn returned(&mut self, event: u32, ret: OwnRet) {
+        let shape = self.trace.names.shape(self.trace.events[event as usize].name);
+        if shape.call == crate::names::Call::Clone {
+            let child = ret.value.and_then(|child| u32::try_from(child).ok()).filter(|child| *child > 0);
+            if let Some(child) = child {
+                // A live thread that already has a creator is an old one whose end the trace lost.
+                let known = self.pairs.thread(child);
+                if known.is_some_and(|thread| self.trace.threads[thread as usize].created.is_some()) {
+                    self.pairs.remove(child);
+                }
+                let child = self.thread(child);
+                self.model.born(&mut self.trace, event, child);
+            }
         }
-    }
-
-    /// Links a child to the clone that returned its number.
-    fn born(&mut self, child: u32, parent_tid: u32, parent: u32, event: u32, t_ns: Option<i64>) {
-        let known = self.live.get(&child).copied();
-        // A live thread that already has a creator is an old one whose end the trace lost.
-        let linked = known.is_some_and(|thread| self.trace.threads[thread as usize].created.is_some());
-        if linked {
-            self.live.remove(&child);
-        }
-        let thread = self.thread(child);
-        let is_thread = self.trace.arguments(&self.trace.events[event as usize]).has_flag("CLONE_THREAD");
-        let pid = if is_thread { self.trace.threads[parent as usize].pid } else { child };
-        let entry = &mut self.trace.threads[thread as usize];
-        (entry.pid, entry.parent_tid) = (pid, Some(parent_tid));
-        (entry.created, entry.created_ns) = (Some(event), t_ns);
+        self.model.returned(&mut self.trace, event);
     }
 
     /// A first half whose second will not come although its thread lives on.
@@ -305,77 +397,83 @@ impl Parser {
     }
 
     /// Adds an event of a thread, which comes to be known by it.
-    fn event(&mut self, line: u32, tid: u32, t_ns: Option<i64>, kind: EventKind, name: Name) -> u32 {
+    #[inline]
+    fn event(&mut self, line: u32, tid: u32, t_ns: i64, kind: EventKind, name: Name) -> u32 {
         let thread = self.thread(tid);
         if kind == EventKind::Syscall
-            && let Some(half) = self.waiting.remove(&thread)
+            && let Some(half) = self.pairs.take(thread)
         {
             self.abandon(half);
         }
         self.trace.events.push(Event {
-            kind,
+            t_ns,
+            dur_ns: NO_TIME,
+            ret: 0,
             line,
             end_line: line,
             tid,
             thread,
-            t_ns,
-            dur_ns: None,
-            ret: None,
-            fd: None,
-            serial: None,
-            phase: Phase::User,
-            complete: true,
-            name,
-            errno: None,
+            fd: NO_FD,
+            serial: NO_INDEX,
             args: Span::default(),
             args_tail: Span::default(),
             ret_note: Span::default(),
+            name,
+            errno: Name::NONE,
+            kind,
+            phase: self.model.phase(),
+            complete: true,
+            has_ret: false,
         });
         offset(self.trace.events.len() - 1)
     }
 
+    #[inline]
     fn thread(&mut self, tid: u32) -> u32 {
-        *self.live.entry(tid).or_insert_with(|| {
-            self.trace.threads.push(Thread {
-                pid: tid,
-                tid,
-                parent_tid: None,
-                role: Role::Other,
-                rule: "",
-                comm: None,
-                created_ns: None,
-                named_ns: None,
-                exited_ns: None,
-                created: None,
-                ended: false,
-            });
-            offset(self.trace.threads.len() - 1)
-        })
+        match self.pairs.thread(tid) {
+            Some(thread) => thread,
+            None => self.new_thread(tid),
+        }
+    }
+
+    fn new_thread(&mut self, tid: u32) -> u32 {
+        self.trace.threads.push(Thread::new(tid));
+        self.model.thread();
+        self.pairs.add(tid)
     }
 }
 
-/// A line's body with names interned and offsets into the whole text.
+impl Event {
+    fn end(&mut self, line: u32, ret: OwnRet) {
+        self.end_line = line;
+        (self.errno, self.ret_note) = (ret.errno, ret.note);
+        (self.ret, self.has_ret) = (ret.value.unwrap_or(0), ret.value.is_some());
+        self.dur_ns = ret.dur_ns;
+    }
+}
+
+/// A record with names interned and offsets into the whole text.
 #[derive(Debug, Clone, Copy)]
 enum Record {
     Call { name: Name, args: Span, ret: OwnRet },
     Head { name: Name, args: Span, depth: u32, why: HeadEnd },
     Tail { name: Name, args: Span, ret: OwnRet },
     Signal { name: Name, info: Span },
-    End { name: Name, status: Option<i64>, signal: Span },
-    Remark,
-    Unread,
+    End { how: ExitName, status: Option<i64>, signal: Span },
+    Remark(Remark),
 }
 
 #[derive(Debug, Clone, Copy)]
 struct OwnRet {
     value: Option<i64>,
-    errno: Option<Name>,
+    errno: Name,
     note: Span,
-    dur_ns: Option<i64>,
+    dur_ns: i64,
 }
 
 impl Record {
-    fn new(body: Body<'_>, start: usize, names: &mut Names) -> Self {
+    fn new(body: Body<'_>, start: usize, names: &mut crate::names::Names) -> Self {
+        let none = Span::default();
         match body {
             Body::Call { name, args, ret } => {
                 Self::Call { name: names.intern(name), args: span(start, args), ret: own(ret, start, names) }
@@ -384,27 +482,23 @@ impl Record {
                 Self::Head { name: names.intern(name), args: span(start, args), depth, why }
             }
             Body::Signal { name, info } => Self::Signal { name: names.intern(name), info: span(start, info) },
-            Body::Exited(status) => {
-                Self::End { name: names.intern(b"exited"), status: Some(status), signal: Span::default() }
-            }
+            Body::Exited(status) => Self::End { how: ExitName::Exited, status: Some(status), signal: none },
             Body::Killed { signal } => {
-                Self::End { name: names.intern(b"killed"), status: None, signal: span(start, signal) }
+                Self::End { how: ExitName::Killed, status: None, signal: span(start, signal) }
             }
-            Body::Superseded => {
-                Self::End { name: names.intern(b"superseded"), status: None, signal: Span::default() }
-            }
-            Body::Remark => Self::Remark,
-            Body::Tail { .. } | Body::Unread => Self::Unread,
+            Body::Superseded => Self::End { how: ExitName::Superseded, status: None, signal: none },
+            Body::Remark(remark) => Self::Remark(remark),
+            Body::Tail { .. } | Body::Unread(_) => Self::Remark(Remark::Blank),
         }
     }
 }
 
-fn own(ret: Ret<'_>, start: usize, names: &mut Names) -> OwnRet {
+fn own(ret: Ret<'_>, start: usize, names: &mut crate::names::Names) -> OwnRet {
     OwnRet {
         value: ret.value,
-        errno: ret.errno.map(|errno| names.intern(errno)),
+        errno: ret.errno.map_or(Name::NONE, |errno| names.intern(errno)),
         note: span(start, ret.note),
-        dur_ns: ret.dur_ns,
+        dur_ns: ret.dur_ns.unwrap_or(NO_TIME),
     }
 }
 

@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
+use crate::event::{Event, EventKind};
+use crate::fd::FdLifetime;
 use crate::names::{Name, Names};
+use crate::thread::Thread;
 use crate::value::{self, Arguments};
 
 /// A range of the trace's text.
@@ -10,235 +13,6 @@ use crate::value::{self, Arguments};
 pub(crate) struct Span {
     pub(crate) start: u32,
     pub(crate) end: u32,
-}
-
-/// What one or two lines of the trace say happened.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum EventKind {
-    /// A system call.
-    Syscall,
-    /// A signal delivered (`--- SIGTERM {...} ---`) or a group stop.
-    Signal,
-    /// The end of a thread (`+++ exited with 0 +++`, `+++ killed by SIGKILL +++`, superseded).
-    Exit,
-}
-
-impl EventKind {
-    /// The word of the evidence tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Syscall => "syscall",
-            Self::Signal => "signal",
-            Self::Exit => "exit",
-        }
-    }
-}
-
-/// Where in the program's life an event lies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Phase {
-    /// Before the main thread first opens the entry script: Node's own start.
-    Boot,
-    /// The learner's code, and everything Node does for it.
-    User,
-    /// From the main process's `exit_group` on.
-    Exit,
-}
-
-impl Phase {
-    /// The word of the evidence tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Boot => "boot",
-            Self::User => "user",
-            Self::Exit => "exit",
-        }
-    }
-}
-
-/// What a thread is, from its lineage and behaviour. Its name plays no part: names can be forged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    /// The first thread of the first process.
-    Main,
-    /// A thread of libuv's pool.
-    LibuvWorker,
-    /// A worker thread of V8's platform.
-    V8Worker,
-    /// The platform's scheduler of delayed tasks: owner of the first event loop.
-    DelayedTask,
-    /// Node's signal inspector, started before any user code.
-    SignalInspector,
-    /// A `worker_threads` thread.
-    JsWorker,
-    /// A thread of another process.
-    Child,
-    /// None of these.
-    Other,
-}
-
-impl Role {
-    /// The word of the evidence tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Main => "main",
-            Self::LibuvWorker => "libuv-worker",
-            Self::V8Worker => "v8-worker",
-            Self::DelayedTask => "delayed-task",
-            Self::SignalInspector => "signal-inspector",
-            Self::JsWorker => "js-worker",
-            Self::Child => "child",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// One system call, signal or thread end. Texts are read through [`Trace`].
-#[derive(Debug, Clone)]
-pub struct Event {
-    /// What it is.
-    pub kind: EventKind,
-    /// Line of the event, or of its first half; from 1.
-    pub line: u32,
-    /// Line of its second half; the same as `line` for a whole line.
-    pub end_line: u32,
-    /// Thread that made it, as the kernel numbers it. 0 where the trace names none.
-    pub tid: u32,
-    /// Index into [`Trace::threads`].
-    pub thread: u32,
-    /// Start in ns since the trace's first timestamp; `None` without timestamps.
-    pub t_ns: Option<i64>,
-    /// Duration in ns, where strace printed one (`-T`).
-    pub dur_ns: Option<i64>,
-    /// Return value, exit status or killing signal's absence; `None` for `?`.
-    pub ret: Option<i64>,
-    /// The file descriptor it acts on, or the one it returned.
-    pub fd: Option<i32>,
-    /// Index into [`Trace::fds`]: the descriptor's lifetime.
-    pub serial: Option<u32>,
-    /// Phase of the program.
-    pub phase: Phase,
-    /// Whether both halves are there.
-    pub complete: bool,
-    pub(crate) name: Name,
-    pub(crate) errno: Option<Name>,
-    /// Arguments, or the text of a signal; of the first half where there are two.
-    pub(crate) args: Span,
-    /// Arguments of the second half.
-    pub(crate) args_tail: Span,
-    /// What stands in `<...>` behind the return value.
-    pub(crate) ret_note: Span,
-}
-
-impl Event {
-    /// Whether the call returned something other than an error.
-    #[must_use]
-    pub fn ok(&self) -> bool {
-        self.errno.is_none() && self.ret.is_some()
-    }
-
-    /// End in ns since the trace's first timestamp, where start and duration are known.
-    #[must_use]
-    pub fn end_ns(&self) -> Option<i64> {
-        Some(self.t_ns? + self.dur_ns?)
-    }
-}
-
-/// A thread that the trace shows.
-#[derive(Debug, Clone)]
-pub struct Thread {
-    /// Its process: the thread group's leader.
-    pub pid: u32,
-    /// Its number.
-    pub tid: u32,
-    /// The thread that cloned it, where the trace shows that.
-    pub parent_tid: Option<u32>,
-    /// What it is.
-    pub role: Role,
-    /// Which rule gave it the role.
-    pub rule: &'static str,
-    /// The last name it was given (`PR_SET_NAME`); a report, never a proof.
-    pub comm: Option<String>,
-    /// Return of the clone that made it.
-    pub created_ns: Option<i64>,
-    /// When it was first named.
-    pub named_ns: Option<i64>,
-    /// Its end.
-    pub exited_ns: Option<i64>,
-    /// Index into [`Trace::events`] of the clone that made it.
-    pub created: Option<u32>,
-    /// Whether its end is in the trace.
-    pub ended: bool,
-}
-
-/// What a file descriptor refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FdKind {
-    /// A regular file, or a device.
-    File,
-    /// A directory.
-    Dir,
-    /// A TCP socket.
-    Tcp,
-    /// A UDP socket.
-    Udp,
-    /// A Unix-domain socket.
-    Unix,
-    /// One end of a pipe.
-    Pipe,
-    /// An epoll instance.
-    Epoll,
-    /// An eventfd.
-    Eventfd,
-    /// An io_uring.
-    IoUring,
-    /// Anything else.
-    Other,
-}
-
-impl FdKind {
-    /// The word of the evidence tables.
-    #[must_use]
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::File => "file",
-            Self::Dir => "dir",
-            Self::Tcp => "tcp",
-            Self::Udp => "udp",
-            Self::Unix => "unix",
-            Self::Pipe => "pipe",
-            Self::Epoll => "epoll",
-            Self::Eventfd => "eventfd",
-            Self::IoUring => "io_uring",
-            Self::Other => "other",
-        }
-    }
-}
-
-/// One lifetime of a descriptor number, from the call that returned it to the close.
-#[derive(Debug, Clone)]
-pub struct FdLifetime {
-    /// The number.
-    pub fd: i32,
-    /// Its process.
-    pub pid: u32,
-    /// What it refers to.
-    pub kind: FdKind,
-    /// Path as resolved by the kernel, or strace's description of a socket or pipe.
-    pub path: Option<String>,
-    /// Thread that opened it; `None` where it was open before the trace began.
-    pub tid: Option<u32>,
-    /// Index of the event that opened it.
-    pub opened: Option<u32>,
-    /// Index of the event that closed it.
-    pub closed: Option<u32>,
-    /// Return of the opening call.
-    pub opened_ns: Option<i64>,
-    /// Start of the closing call.
-    pub closed_ns: Option<i64>,
 }
 
 /// `mark(name)`: one failing `access("/__mark__/name")` of the main thread. The first of each name.
@@ -256,7 +30,22 @@ pub struct Note {
     /// Line, from 1; 0 where it concerns the whole trace.
     pub line: u32,
     /// What was odd.
-    pub text: String,
+    pub text: Cow<'static, str>,
+}
+
+/// A row of a table of `strace -c` that stands in the text.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SummaryRow {
+    /// Line, from 1.
+    pub line: u32,
+    /// The call.
+    pub name: String,
+    /// How often it was made.
+    pub calls: u64,
+    /// How often it failed.
+    pub errors: u64,
+    /// Time spent in it, as the tracer counted it.
+    pub seconds: f64,
 }
 
 /// Why a trace cannot be trusted whole.
@@ -278,6 +67,8 @@ pub enum Incomplete {
     Capped,
     /// A line could not be read.
     Unread,
+    /// The trace holds stack frames (`-k`): a symbol's name may hold anything, whole lines included.
+    Frames,
     /// The main thread never opened the entry script.
     NeverLeftBoot,
 }
@@ -295,6 +86,7 @@ impl Incomplete {
             Self::Detached => "the tracer let go of a process",
             Self::Capped => "the trace was longer than its limit and was cut",
             Self::Unread => "a line of the trace could not be read",
+            Self::Frames => "the trace holds stack frames, whose names can forge lines",
             Self::NeverLeftBoot => "the main thread never opened the entry script",
         }
     }
@@ -330,6 +122,8 @@ pub struct Trace {
     pub marks: Vec<Mark>,
     /// Oddities in the order of their lines.
     pub notes: Vec<Note>,
+    /// Tables of `strace -c` that stand in the text.
+    pub summary: Vec<SummaryRow>,
     /// Reasons not to trust the trace whole, each once; empty for a complete trace.
     pub incomplete: Vec<Incomplete>,
     pub(crate) text: Vec<u8>,
@@ -377,7 +171,7 @@ impl Trace {
     /// Symbol of the error (`ENOENT`), where the call failed.
     #[must_use]
     pub fn errno(&self, event: &Event) -> Option<&str> {
-        event.errno.map(|errno| self.names.get(errno))
+        (event.errno != Name::NONE).then(|| self.names.get(event.errno))
     }
 
     /// Arguments as strace wrote them, both halves joined.
@@ -409,6 +203,22 @@ impl Trace {
         &self.text[span.start as usize..span.end as usize]
     }
 
+    /// Path of a descriptor as the kernel resolved it, or strace's words for a socket or pipe. Without
+    /// strace's `-y` it is the path as its opener said it; `None` where the trace does not say.
+    #[must_use]
+    pub fn fd_path(&self, lifetime: &FdLifetime) -> Option<Cow<'_, str>> {
+        value::label(self.bytes(lifetime.label))
+    }
+
+    /// Where a part of the text stands in it; nowhere for a text that is not of this trace.
+    pub(crate) fn span_of(&self, part: &[u8]) -> Span {
+        let start = part.as_ptr().addr().wrapping_sub(self.text.as_ptr().addr());
+        match (u32::try_from(start), u32::try_from(start.wrapping_add(part.len()))) {
+            (Ok(start), Ok(end)) if end as usize <= self.text.len() => Span { start, end },
+            _ => Span::default(),
+        }
+    }
+
     /// The signal of a `killed` event (`SIGKILL`).
     #[must_use]
     pub fn signal(&self, event: &Event) -> Option<&str> {
@@ -417,10 +227,10 @@ impl Trace {
     }
 
     pub(crate) fn arguments(&self, event: &Event) -> Arguments<'_> {
-        Arguments::new(self.bytes(event.args), self.bytes(event.args_tail))
+        Arguments { head: self.bytes(event.args), tail: self.bytes(event.args_tail) }
     }
 
-    pub(crate) fn note(&mut self, line: u32, text: impl Into<String>) {
+    pub(crate) fn note(&mut self, line: u32, text: impl Into<Cow<'static, str>>) {
         self.notes.push(Note { line, text: text.into() });
     }
 }

@@ -2,89 +2,108 @@
 
 use std::borrow::Cow;
 
-use crate::line::{Stop, annotation_end, is_socket, scan, string_end};
-use crate::names::{Effect, Shape};
-use crate::trace::{Details, Event, Trace};
+use memchr::memchr;
 
-/// The arguments of a call, both halves joined.
-#[derive(Debug)]
-pub(crate) struct Arguments<'a>(Cow<'a, [u8]>);
+use crate::event::Event;
+use crate::names::{Call, Effect, Shape};
+use crate::scan::{annotation_end, comma, find, is_socket, skip, string_end};
+use crate::trace::{Details, Trace};
+
+/// The arguments of a call: those of its first half and, where it has one, of its second.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Arguments<'a> {
+    pub(crate) head: &'a [u8],
+    pub(crate) tail: &'a [u8],
+}
 
 impl<'a> Arguments<'a> {
-    pub(crate) fn new(head: &'a [u8], tail: &'a [u8]) -> Self {
-        Self(if tail.is_empty() { head.into() } else { [head, tail].concat().into() })
-    }
-
-    /// The argument at `position`, from 0.
-    pub(crate) fn get(&self, position: u8) -> Option<&[u8]> {
-        self.iter().nth(position.into())
-    }
-
-    /// The arguments in order: commas count only outside strings, brackets and `fd<...>`.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &[u8]> {
-        let mut rest = Some(self.0.as_ref());
-        std::iter::from_fn(move || {
-            let text = rest.take()?;
-            let end = comma(text);
-            rest = text.get(end + 1..);
-            let argument = text[..end].trim_ascii();
-            (!argument.is_empty() || rest.is_some()).then_some(argument)
-        })
+    /// The argument at `position`, from 0, without the name that `--arg-names` puts before it.
+    pub(crate) fn get(self, position: u8) -> Option<Cow<'a, [u8]>> {
+        let (mut text, mut at, mut left) = (self.head, 0, position);
+        let mut in_tail = self.tail.is_empty();
+        loop {
+            let end = comma(text, at);
+            if end == text.len() && !in_tail {
+                let begun = text[at..].trim_ascii_start();
+                let rest = self.tail.trim_ascii_start();
+                // Where the first half ends between two arguments the second half begins with the next one,
+                // or with the comma before it (since strace 6.16).
+                let (start, behind) = match (begun.is_empty(), rest.first()) {
+                    (true, _) => (0, false),
+                    (false, Some(b',')) => (self.tail.len() - rest.len() + 1, true),
+                    (false, _) => {
+                        // An argument that both halves share: `{flags=... => {parent_tid=[7]}`.
+                        let joined = [begun, self.tail].concat();
+                        let found = Arguments { head: &joined, tail: &[] }.get(left)?;
+                        return Some(Cow::Owned(found.into_owned()));
+                    }
+                };
+                if behind {
+                    if left == 0 {
+                        return Some(Cow::Borrowed(unnamed(begun.trim_ascii_end())));
+                    }
+                    left -= 1;
+                }
+                (text, at, in_tail) = (self.tail, start, true);
+                continue;
+            }
+            if left == 0 {
+                let argument = text[at..end].trim_ascii();
+                let exists = !argument.is_empty() || end < text.len();
+                return exists.then_some(Cow::Borrowed(unnamed(argument)));
+            }
+            if end == text.len() {
+                return None;
+            }
+            left -= 1;
+            at = end + 1;
+        }
     }
 
     /// Whether a flag of this name stands in the arguments, outside strings.
-    pub(crate) fn has_flag(&self, flag: &str) -> bool {
-        self.after(flag.as_bytes()).is_some_and(|rest| !rest.first().is_some_and(u8::is_ascii_alphanumeric))
+    pub(crate) fn has_flag(self, flag: &str) -> bool {
+        self.after(flag.as_bytes()).is_some_and(|rest| {
+            !rest.first().is_some_and(|byte| byte.is_ascii_alphanumeric() || *byte == b'_')
+        })
+    }
+
+    /// Whether a word that ends like this stands in the arguments, outside strings.
+    pub(crate) fn holds(self, end: &[u8]) -> bool {
+        self.after(end).is_some()
     }
 
     /// The text behind `needle`, which is looked for outside strings and `fd<...>`.
-    fn after(&self, needle: &[u8]) -> Option<&[u8]> {
-        let mut at = 0;
-        while at < self.0.len() {
-            if self.0[at..].starts_with(needle) {
-                return Some(&self.0[at + needle.len()..]);
-            }
-            at = skip(&self.0, at);
-        }
-        None
+    fn after(self, needle: &[u8]) -> Option<&'a [u8]> {
+        [self.head, self.tail]
+            .into_iter()
+            .find_map(|text| find(text, needle).map(|at| &text[at + needle.len()..]))
     }
 
     /// The first string literal, from its opening quote on.
-    fn first_string(&self) -> Option<&[u8]> {
-        let mut at = 0;
-        while at < self.0.len() {
-            if self.0[at] == b'"' {
-                return Some(&self.0[at..]);
+    fn first_string(self) -> Option<&'a [u8]> {
+        [self.head, self.tail].into_iter().find_map(|text| {
+            let mut at = 0;
+            // Most texts without a quote are known at once.
+            memchr(b'"', text)?;
+            while at < text.len() {
+                if text[at] == b'"' {
+                    return Some(&text[at..]);
+                }
+                at = skip(text, at);
             }
-            at = skip(&self.0, at);
-        }
-        None
+            None
+        })
     }
 }
 
-/// Offset behind whatever stands at `at`: a string, a `<...>`, or one byte.
-fn skip(text: &[u8], at: usize) -> usize {
-    match text[at] {
-        b'"' => string_end(text, at),
-        b'<' => annotation_end(text, at),
-        _ => at + 1,
+/// An argument without the `name=` of `--arg-names`.
+fn unnamed(argument: &[u8]) -> &[u8] {
+    if !argument.first().is_some_and(u8::is_ascii_lowercase) {
+        return argument;
     }
-}
-
-/// Offset of the first comma between arguments, or the end.
-fn comma(text: &[u8]) -> usize {
-    let mut at = 0;
-    while at < text.len() {
-        at = match text[at] {
-            b',' => return at,
-            b'(' | b'[' | b'{' => match scan(text, at + 1, 1) {
-                Stop::Closed(close) => close + 1,
-                Stop::End { .. } => text.len(),
-            },
-            _ => skip(text, at),
-        };
-    }
-    text.len()
+    let name =
+        argument.iter().take_while(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || **b == b'_').count();
+    if argument.get(name) == Some(&b'=') { &argument[name + 1..] } else { argument }
 }
 
 /// A descriptor argument: `3</etc/hosts>`.
@@ -97,8 +116,8 @@ pub(crate) struct FdArg<'a> {
 
 impl<'a> FdArg<'a> {
     pub(crate) fn parse(argument: &'a [u8]) -> Option<Self> {
-        let digits = argument.iter().take_while(|b| b.is_ascii_digit()).count();
-        let fd = std::str::from_utf8(&argument[..digits]).ok()?.parse().ok()?;
+        let (fd, digits) = crate::scan::number(argument, 0);
+        let fd = i32::try_from(fd?).ok()?;
         let note = match argument.get(digits) {
             Some(b'<') => {
                 let end = annotation_end(argument, digits);
@@ -110,19 +129,26 @@ impl<'a> FdArg<'a> {
     }
 }
 
-/// The descriptor that a call acts on.
-pub(crate) fn fd_argument<'a>(shape: Shape, arguments: &'a Arguments<'_>) -> Option<FdArg<'a>> {
+/// The descriptor that a call acts on: it stands in the first half, which strace prints at the
+/// call's entry.
+pub(crate) fn fd_argument<'a>(shape: &Shape, arguments: Arguments<'a>) -> Option<FdArg<'a>> {
     let position = match shape.path {
-        Some(path) if shape.empty_path && arguments.get(path) == Some(b"\"\"") => Some(0),
+        Some(path) if shape.empty_path => (arguments.get(path)?.as_ref() == b"\"\"").then_some(0),
         _ => shape.fd,
-    };
-    position.and_then(|position| arguments.get(position)).and_then(FdArg::parse)
+    }?;
+    if position == 0 {
+        return FdArg::parse(unnamed(arguments.head));
+    }
+    match arguments.get(position)? {
+        Cow::Borrowed(argument) => FdArg::parse(argument),
+        Cow::Owned(_) => None,
+    }
 }
 
 /// The two descriptors of `[3<pipe:[1]>, 4<pipe:[1]>]`.
 pub(crate) fn fd_pair(argument: &[u8]) -> impl Iterator<Item = FdArg<'_>> {
     let inner = argument.strip_prefix(b"[").and_then(|rest| rest.strip_suffix(b"]")).unwrap_or_default();
-    let middle = comma(inner);
+    let middle = comma(inner, 0);
     [&inner[..middle], inner.get(middle + 1..).unwrap_or_default()]
         .into_iter()
         .filter_map(|text| FdArg::parse(text.trim_ascii()))
@@ -130,17 +156,20 @@ pub(crate) fn fd_pair(argument: &[u8]) -> impl Iterator<Item = FdArg<'_>> {
 
 /// A path as `-y` prints it, or `None` for a socket, pipe or other object without one.
 pub(crate) fn note_path(note: &[u8]) -> Option<Cow<'_, str>> {
-    if !note.starts_with(b"/") || is_socket(note) {
+    if !note.starts_with(b"/") {
         return None;
     }
     // Devices: `/dev/null<char 1:3>`. A raw `<` comes from strace alone.
-    let end = memchr::memchr(b'<', note).unwrap_or(note.len());
+    let end = memchr(b'<', note).unwrap_or(note.len());
     Some(unescape(&note[..end]))
 }
 
-/// What a descriptor without a path is, as strace says it: `TCP:[...]`, `pipe:[7]`.
-pub(crate) fn note_text(note: &[u8]) -> Option<Cow<'_, str>> {
-    (!note.is_empty()).then(|| note_path(note).unwrap_or_else(|| String::from_utf8_lossy(note)))
+/// What a descriptor is: a path or `TCP:[...]` as strace says it, or an opener's path argument.
+pub(crate) fn label(label: &[u8]) -> Option<Cow<'_, str>> {
+    if label.first() == Some(&b'"') {
+        return string(label);
+    }
+    (!label.is_empty()).then(|| note_path(label).unwrap_or_else(|| String::from_utf8_lossy(label)))
 }
 
 /// The content of a string literal that starts with its opening quote.
@@ -152,11 +181,10 @@ pub(crate) fn string(argument: &[u8]) -> Option<Cow<'_, str>> {
 
 /// Decodes strace's escapes (C's, octal or `\x` hex). Bytes that are not UTF-8 are replaced.
 pub(crate) fn unescape(text: &[u8]) -> Cow<'_, str> {
-    if memchr::memchr(b'\\', text).is_none() {
-        return String::from_utf8_lossy(text);
-    }
+    let Some(first) = memchr(b'\\', text) else { return String::from_utf8_lossy(text) };
     let mut out = Vec::with_capacity(text.len());
-    let mut at = 0;
+    out.extend_from_slice(&text[..first]);
+    let mut at = first;
     while let Some(&byte) = text.get(at) {
         at += 1;
         if byte != b'\\' {
@@ -179,7 +207,10 @@ pub(crate) fn unescape(text: &[u8]) -> Cow<'_, str> {
             other => out.push(other),
         }
     }
-    Cow::Owned(String::from_utf8_lossy(&out).into_owned())
+    Cow::Owned(match String::from_utf8(out) {
+        Ok(text) => text,
+        Err(error) => String::from_utf8_lossy(error.as_bytes()).into_owned(),
+    })
 }
 
 /// Up to `most` digits at `at`, as one byte.
@@ -197,41 +228,49 @@ fn digits(text: &[u8], at: &mut usize, radix: u32, most: usize) -> u8 {
 pub(crate) fn details<'a>(trace: &'a Trace, event: &Event) -> Details<'a> {
     let shape = trace.names.shape(event.name);
     let arguments = trace.arguments(event);
-    let path = shape.path.and_then(|position| arguments.get(position)).and_then(string).map(own);
-    let fd_note = fd_argument(shape, &arguments);
+    let path = path_argument(shape, arguments);
+    let fd = fd_argument(shape, arguments);
     let real = match shape.effect {
-        Effect::Opens | Effect::Replaces => note_path(trace.bytes(event.ret_note)),
-        _ => fd_note.and_then(|fd| note_path(fd.note)).map(own),
+        Effect::Opens | Effect::Replaces | Effect::Copies => note_path(trace.bytes(event.ret_note)),
+        _ => fd.and_then(|fd| note_path(fd.note)),
     };
-    let data = if shape.path.is_none() { arguments.first_string().and_then(string).map(own) } else { None };
-    let remote = sockaddr(&arguments).or_else(|| peer(fd_note?.note));
-    let bytes = event.ret.filter(|ret| shape.moves_bytes && *ret >= 0);
-    Details { path, real, data, bytes, family: family(trace, event, &arguments), remote }
+    let data = if shape.path.is_none() { arguments.first_string().and_then(string) } else { None };
+    let address = if shape.address { sockaddr(arguments) } else { None };
+    let remote = address.or_else(|| peer(fd?.note));
+    let bytes = event.ret().filter(|ret| shape.moves_bytes && *ret >= 0);
+    Details { path, real, data, bytes, family: family(shape, arguments), remote }
 }
 
-fn own<'a>(text: Cow<'_, str>) -> Cow<'a, str> {
-    Cow::Owned(text.into_owned())
+/// The path among a call's arguments.
+pub(crate) fn path_argument<'a>(shape: &Shape, arguments: Arguments<'a>) -> Option<Cow<'a, str>> {
+    match arguments.get(shape.path?)? {
+        Cow::Borrowed(argument) => string(argument),
+        Cow::Owned(argument) => string(&argument).map(|text| Cow::Owned(text.into_owned())),
+    }
 }
 
 /// `AF_INET` and the like, in a socket address or as the first argument of `socket`.
-fn family(trace: &Trace, event: &Event, arguments: &Arguments<'_>) -> Option<&'static str> {
+fn family(shape: &Shape, arguments: Arguments<'_>) -> Option<&'static str> {
     const FAMILIES: [&str; 6] = ["AF_INET6", "AF_INET", "AF_UNIX", "AF_NETLINK", "AF_VSOCK", "AF_PACKET"];
-    let text = match trace.name(event) {
-        "socket" | "socketpair" => arguments.get(0),
-        _ => arguments.after(b"sa_family="),
-    }?;
+    let pair = matches!(shape.effect, Effect::OpensPair(3));
+    let text = if shape.call == Call::Socket || pair {
+        unnamed(arguments.head)
+    } else if shape.address {
+        arguments.after(b"sa_family=")?
+    } else {
+        return None;
+    };
     FAMILIES.into_iter().find(|family| text.starts_with(family.as_bytes()))
 }
 
 /// The address in a `{sa_family=AF_INET, sin_port=htons(80), sin_addr=inet_addr("192.0.2.1")}`.
-fn sockaddr(arguments: &Arguments<'_>) -> Option<String> {
+fn sockaddr(arguments: Arguments<'_>) -> Option<String> {
     if let Some(path) = arguments.after(b"sun_path=") {
         return Some(string(path.strip_prefix(b"@").unwrap_or(path))?.into_owned());
     }
     let port = |key: &[u8]| {
-        let text = arguments.after(key)?;
-        let digits = text.iter().take_while(|b| b.is_ascii_digit()).count();
-        std::str::from_utf8(&text[..digits]).ok()?.parse::<u16>().ok()
+        let (port, _) = crate::scan::number(arguments.after(key)?, 0);
+        u16::try_from(port?).ok()
     };
     if let Some(port) = port(b"sin_port=htons(") {
         return Some(format!("{}:{port}", string(arguments.after(b"inet_addr(")?)?));

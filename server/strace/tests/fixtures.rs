@@ -146,7 +146,7 @@ fn a_run_that_was_killed_shows_where_main_was() {
         let mut main = trace.events.iter().rev().filter(|event| event.thread == 0);
         let end = main.next().unwrap();
         assert_eq!((end.kind, trace.signal(end)), (EventKind::Exit, Some("SIGKILL")), "{name}");
-        let pending = main.next().filter(|event| event.ret.is_none()).map(|event| trace.name(event));
+        let pending = main.next().filter(|event| event.ret().is_none()).map(|event| trace.name(event));
         assert_eq!(pending, last, "{name}: the call main was in when it was killed");
         assert!(trace.is_complete(), "{name}: {:?}", trace.incomplete);
     }
@@ -156,14 +156,14 @@ fn a_run_that_was_killed_shows_where_main_was() {
 fn lifetimes_match_opens_and_closes() {
     let trace = fixture("read-default", Some("/lab/A_read.js"));
     let read: Vec<_> =
-        trace.fds.iter().filter(|fd| fd.path.as_deref() == Some("/usr/lib/os-release")).collect();
+        trace.fds.iter().filter(|fd| trace.fd_path(fd).as_deref() == Some("/usr/lib/os-release")).collect();
     assert_eq!(read.len(), 1);
     let lifetime = read[0];
     let event = |index: Option<u32>| &trace.events[index.unwrap() as usize];
     assert_eq!(trace.name(event(lifetime.opened)), "openat");
     assert_eq!(trace.name(event(lifetime.closed)), "close");
-    let serial = event(lifetime.opened).serial;
-    let names: Vec<_> = trace.events.iter().filter(|e| e.serial == serial).map(|e| trace.name(e)).collect();
+    let serial = event(lifetime.opened).serial();
+    let names: Vec<_> = trace.events.iter().filter(|e| e.serial() == serial).map(|e| trace.name(e)).collect();
     assert_eq!(names, ["openat", "statx", "read", "close"]);
 }
 

@@ -9,7 +9,7 @@ fn sound(trace: &Trace) {
     for event in &trace.events {
         assert!(event.line >= 1 && event.end_line <= trace.lines() && event.line <= event.end_line);
         assert!((event.thread as usize) < trace.threads.len());
-        assert!(event.serial.is_none_or(|serial| (serial as usize) < trace.fds.len()));
+        assert!(event.serial().is_none_or(|serial| (serial as usize) < trace.fds.len()));
         let _ = (
             trace.name(event),
             trace.args(event),

@@ -12,7 +12,7 @@ fn check(text: &str, name: &str, args: &str, ret: Option<i64>, errno: Option<&st
     let trace = trace(text);
     assert_eq!(trace.events.len(), 1, "{text}: {:?}", trace.notes);
     let event = &trace.events[0];
-    let got = (trace.name(event), trace.args(event).into_owned(), event.ret, trace.errno(event));
+    let got = (trace.name(event), trace.args(event).into_owned(), event.ret(), trace.errno(event));
     assert_eq!(got, (name, args.to_owned(), ret, errno), "{text}");
     assert!(event.complete, "{text}");
 }
@@ -38,7 +38,7 @@ fn leaders() {
         assert_eq!(trace.events.len(), 1, "{leader:?} {:?}", trace.notes);
         let event = &trace.events[0];
         assert_eq!(
-            (event.tid, event.t_ns.is_some(), event.dur_ns),
+            (event.tid, event.t_ns().is_some(), event.dur_ns()),
             (tid, has_time, Some(4000)),
             "{leader:?}"
         );
@@ -145,7 +145,7 @@ fn execve_from_another_thread_goes_on_under_the_leader() {
          20 +++ superseded by execve in pid 30 +++\n20 <... execve resumed>) = 0 <0.000244>\n20 +++ exited with 0 +++\n",
     );
     let execve = &trace.events[0];
-    assert_eq!((execve.complete, execve.ret, execve.end_line), (true, Some(0), 3));
+    assert_eq!((execve.complete, execve.ret(), execve.end_line), (true, Some(0), 3));
 }
 
 #[test]
@@ -200,12 +200,13 @@ fn lifetimes_do_not_cross() {
          2 1796068214.000400 close(3</b>) = 0 <0.000010>\n",
     );
     // Two processes have two tables; the same two calls in one process share one.
-    assert_eq!(trace.fds.iter().filter(|fd| fd.path.as_deref() == Some("/b")).count(), 1);
+    assert_eq!(trace.fds.iter().filter(|fd| trace.fd_path(fd).as_deref() == Some("/b")).count(), 1);
     let text = "1 clone(flags=CLONE_THREAD) = 2\n";
     let one = parse(&[text.as_bytes(), trace.text()].concat(), &Options::default());
-    let paths: Vec<_> = one.fds.iter().map(|fd| (fd.path.as_deref().unwrap(), fd.closed.is_some())).collect();
-    assert_eq!(paths, [("/a", true), ("/b", true)]);
-    let serials: Vec<_> = one.events.iter().filter_map(|event| event.serial).collect();
+    let paths: Vec<_> =
+        one.fds.iter().map(|fd| (one.fd_path(fd).unwrap().into_owned(), fd.closed.is_some())).collect();
+    assert_eq!(paths, [("/a".to_owned(), true), ("/b".to_owned(), true)]);
+    let serials: Vec<_> = one.events.iter().filter_map(|event| event.serial()).collect();
     assert_eq!(serials, [0, 1, 0, 1, 1]);
 }
 
@@ -215,8 +216,9 @@ fn what_strace_says_of_itself_is_no_event() {
         "strace: Process 22 attached\n[ Process PID=3 runs in 32 bit mode. ]\n\n1 +++ exited with 3 +++\n",
     );
     assert_eq!(trace.events.len(), 1);
-    assert_eq!(trace.events[0].ret, Some(3));
-    assert!(trace.notes.is_empty());
+    assert_eq!(trace.events[0].ret(), Some(3));
+    assert_eq!(trace.notes.iter().map(|note| note.line).collect::<Vec<_>>(), [1, 2], "each is accounted for");
+    assert!(trace.is_complete());
 }
 
 /// A hundred thousand marks are a learner's loop, not a reason to think for minutes.

@@ -5,6 +5,12 @@ export interface FieldFault {
   message: string
 }
 
+/** A place in a text that was sent, both from 1; the column counts characters. */
+export interface Position {
+  line: number
+  column: number
+}
+
 /** Why a call did not succeed. `code` is the API's stable code, or `network` when no answer came at all. */
 export class Failure extends Error {
   override readonly name = 'Failure'
@@ -12,16 +18,29 @@ export class Failure extends Error {
   readonly code: string
   readonly faults: readonly FieldFault[]
   readonly requestId: string | null
+  /** Where in a query the mistake is, where the server knows. */
+  readonly position: Position | null
+  /** Which bound a query met (`time`, `rows`, ...). */
+  readonly bound: string | null
 
   constructor(
     message: string,
-    about: { status: number; code: string; faults?: readonly FieldFault[]; requestId?: string | null },
+    about: {
+      status: number
+      code: string
+      faults?: readonly FieldFault[]
+      requestId?: string | null
+      position?: Position | null
+      bound?: string | null
+    },
   ) {
     super(message)
     this.status = about.status
     this.code = about.code
     this.faults = about.faults ?? []
     this.requestId = about.requestId ?? null
+    this.position = about.position ?? null
+    this.bound = about.bound ?? null
   }
 
   get isNetwork(): boolean {
@@ -53,6 +72,8 @@ export function failureFrom(status: number, body: unknown): Failure {
     code: text('code') ?? 'http',
     faults: Array.isArray(fields['errors']) ? fields['errors'].filter(isFieldFault) : [],
     requestId: text('request_id'),
+    position: isPosition(fields['position']) ? fields['position'] : null,
+    bound: text('bound'),
   })
 }
 
@@ -62,4 +83,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 
 function isFieldFault(value: unknown): value is FieldFault {
   return isRecord(value) && typeof value['field'] === 'string' && typeof value['message'] === 'string'
+}
+
+function isPosition(value: unknown): value is Position {
+  return isRecord(value) && typeof value['line'] === 'number' && typeof value['column'] === 'number'
 }

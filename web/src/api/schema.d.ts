@@ -74,6 +74,57 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/api/v1/attempts/{id}/evidence.sqlite": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The evidence as a SQLite database, for any tool that reads one. */
+        get: operations["read_evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/attempts/{id}/query": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /** Runs one reading statement over the evidence of a graded attempt. Rows over the bounds are cut off. */
+        post: operations["query_attempt"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/evidence": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The tables of the evidence, which queries read. */
+        get: operations["describe_evidence"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/api/v1/labs": {
         parameters: {
             query?: never;
@@ -117,6 +168,23 @@ export interface paths {
         };
         /** The text that strace wrote. */
         get: operations["read_trace"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/api/v1/runs/{id}/trace.json": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        /** The run as a picture, for [Perfetto's viewer](https://ui.perfetto.dev): Trace Event JSON. */
+        get: operations["draw_trace"];
         put?: never;
         post?: never;
         delete?: never;
@@ -239,10 +307,12 @@ export interface components {
             message: string;
             /** Format: int32 */
             points: number;
-            reason?: components["schemas"]["NotJudgedReason"] | null;
+            reason?: components["schemas"]["CheckReason"] | null;
             status: components["schemas"]["CheckStatus"];
             title: string;
         };
+        /** @enum {string} */
+        CheckReason: "evidence_incomplete" | "check_error" | "awaiting_answer" | "mark_missing";
         /**
          * @description When a check is seen.
          * @enum {string}
@@ -262,6 +332,44 @@ export interface components {
             code: components["schemas"]["OurFailure"];
             message: string;
         };
+        EvidenceColumn: {
+            /** @description What a value means. */
+            about: string;
+            name: string;
+            /** @description SQLite's type: `integer`, `real`, `text` or `any`. */
+            type: string;
+        };
+        /**
+         * Format: binary
+         * @description Bytes that a SQLite tool reads.
+         */
+        EvidenceFile: string;
+        EvidenceFunction: {
+            /** @description What it yields. */
+            about: string;
+            name: string;
+            /** @description As it is called: `peak(open_ns, close_ns)`. */
+            signature: string;
+        };
+        EvidenceTable: {
+            /** @description What one row is. */
+            about: string;
+            columns: components["schemas"]["EvidenceColumn"][];
+            /** @description `table` or `view`. */
+            kind: string;
+            name: string;
+        };
+        /** @description What there is to be asked. */
+        EvidenceTables: {
+            /** @description Functions beside SQLite's own. */
+            functions: components["schemas"]["EvidenceFunction"][];
+            tables: components["schemas"]["EvidenceTable"][];
+            /**
+             * Format: int32
+             * @description Counts up when a column changes its meaning.
+             */
+            version: number;
+        };
         /** @description A row of proof. */
         EvidenceView: {
             /**
@@ -278,6 +386,12 @@ export interface components {
             run?: string | null;
             /** @description That line, or values where the row is no event. */
             text: string;
+        };
+        /** @description A question to the evidence, ready to be asked. */
+        ExampleQuery: {
+            sql: string;
+            /** @description What it answers, in the language asked for. */
+            title: string;
         };
         /** @description A part of a request that breaks a rule. */
         FieldError: {
@@ -338,6 +452,8 @@ export interface components {
             entry: string;
             /** @description How it works, as HTML; null before the caller's first graded attempt. */
             notes_html?: string | null;
+            /** @description Queries over the evidence to begin with. */
+            queries: components["schemas"]["ExampleQuery"][];
             questions: components["schemas"]["QuestionView"][];
             runs: components["schemas"]["RunView"][];
             /** @description What the editor starts with, by file name. */
@@ -360,8 +476,6 @@ export interface components {
             /** @description The lab's slug. */
             lab: string;
         };
-        /** @enum {string} */
-        NotJudgedReason: "evidence_incomplete" | "check_error" | "awaiting_answer";
         OptionView: {
             text: string;
             value: string;
@@ -380,18 +494,53 @@ export interface components {
         };
         /** @description What a caller is told when a request is not served. */
         Problem: {
+            bound?: components["schemas"]["QueryBound"] | null;
             /** @description Stable, for programs. */
             code: string;
             /** @description What was wrong and what to do, for people. */
             detail: string;
             /** @description One entry for each part of the request that breaks a rule. */
             errors?: components["schemas"]["FieldError"][];
+            position?: components["schemas"]["QueryPosition"] | null;
             /** Format: int32 */
             status: number;
             /** @description The status in words. */
             title: string;
             /** @description Always `about:blank`: `code` says which kind of error it is. */
             type: string;
+        };
+        /** @description A query. */
+        Query: {
+            /** @description Values of its parameters, by name without the colon. */
+            params?: {
+                [key: string]: unknown;
+            } | null;
+            /** @description One reading statement: `SELECT`, `WITH` or `VALUES`. */
+            sql: string;
+        };
+        /**
+         * @description A bound on queries.
+         * @enum {string}
+         */
+        QueryBound: "time" | "rows" | "text" | "value" | "sql" | "depth" | "copies" | "memory";
+        /** @description A place in the SQL text, both from 1; columns count characters. */
+        QueryPosition: {
+            column: number;
+            line: number;
+        };
+        /** @description What a query yields. */
+        QueryRows: {
+            /** @description Names of the columns. An integer in a column `id`, or in one whose name ends in `_id`, is an event's. */
+            columns: string[];
+            /** @description Values, a list for each row: null, numbers and texts. Blobs are text (`X'00FF'`). */
+            rows: unknown[][];
+            /** @description Whether there were more rows, which were left out. */
+            truncated: boolean;
+            /**
+             * Format: double
+             * @description How long the query took.
+             */
+            wall_ms: number;
         };
         QuestionView: {
             id: string;
@@ -664,6 +813,136 @@ export interface operations {
             };
         };
     };
+    read_evidence: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of a file that the caller has */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/vnd.sqlite3": components["schemas"]["EvidenceFile"];
+                };
+            };
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    query_attempt: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["Query"];
+            };
+        };
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["QueryRows"];
+                };
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            422: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            429: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            503: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    describe_evidence: {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EvidenceTables"];
+                };
+            };
+        };
+    };
     list_labs: {
         parameters: {
             query?: {
@@ -737,6 +1016,52 @@ export interface operations {
                 };
             };
             404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+        };
+    };
+    draw_trace: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The `ETag` of a file that the caller has */
+                "If-None-Match"?: string | null;
+            };
+            path: {
+                id: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": unknown;
+                };
+            };
+            304: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            404: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/problem+json": components["schemas"]["Problem"];
+                };
+            };
+            409: {
                 headers: {
                     [name: string]: unknown;
                 };

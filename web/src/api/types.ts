@@ -4,7 +4,12 @@ import type { components } from './schema.d.ts'
 type Schemas = components['schemas']
 
 export type Lang = 'ja' | 'en'
-export type Lab = Schemas['LabView']
+/** A query that the lab's author offers. */
+export interface LabQuery {
+  title: string
+  sql: string
+}
+export type Lab = Schemas['LabView'] & { queries?: LabQuery[] }
 export type LabSummary = Schemas['LabSummary']
 export type Question = Schemas['QuestionView']
 /** A choice, several choices, a number or a text, as its question asks. The schema leaves it open. */

@@ -2,6 +2,7 @@
 
 pub(crate) mod migrate;
 pub(crate) mod openapi;
+pub(crate) mod query;
 pub(crate) mod serve;
 pub(crate) mod trace;
 pub(crate) mod verify;

@@ -38,6 +38,7 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
         admin_token: (token_chars > 0).then_some(config.admin_token),
         secure_cookies: config.public_url.starts_with("https://"),
         web_dir: config.web_dir,
+        evidence_cache_bytes: usize::from(config.evidence_cache_mib) << 20,
     };
     let app = http::router(http::AppState::new(store.clone(), labs, engine, settings, stop.clone()));
     let forget = tokio::spawn(forget_sessions(store.clone()));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use anyhow::{Context, bail};
-use lab::{Answers, Lab, Solution};
+use lab::{Given, Lab, Solution};
 use sandbox::Sandbox;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -76,10 +76,11 @@ fn chosen(config: &config::Verify) -> anyhow::Result<Vec<Arc<Lab>>> {
 /// How one execution of a solution differs from what it should earn.
 async fn trial(sandbox: &Sandbox, lab: &Lab, solution: &Solution) -> anyhow::Result<Vec<String>> {
     let runs = judge::run_all(sandbox, lab, &solution.files, &CancellationToken::new()).await?;
-    let mut weighed = judge::weigh(lab, &runs, &solution.before, &Answers::new())?;
+    let given = Given { files: &solution.files, before: &solution.before, ..Given::default() };
+    let mut weighed = judge::weigh(lab, &runs, given)?;
     if !solution.after.is_empty() {
         let after = solution.after_answers(&weighed.evidence).map_err(anyhow::Error::msg)?;
-        weighed = judge::weigh(lab, &runs, &solution.before, &after)?;
+        weighed = judge::weigh(lab, &runs, Given { after: &after, ..given })?;
     }
     Ok(solution.expected.differences(&weighed.grade))
 }

@@ -9,8 +9,6 @@ use store::{Attempt, AttemptState, FailureCode, StoredGrade, StoredRun};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::labs::sees;
-
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AttemptView {
     id: Uuid,
@@ -137,7 +135,8 @@ pub(crate) struct CheckGradeView {
     title: String,
     #[schema(value_type = CheckStatus)]
     status: Status,
-    #[schema(value_type = Option<NotJudgedReason>)]
+    /// Why it is not judged, or why it failed before its query was asked.
+    #[schema(value_type = Option<CheckReason>)]
     reason: Option<Reason>,
     points: u32,
     max_points: u32,
@@ -160,10 +159,11 @@ pub(crate) enum CheckStatus {
 #[derive(ToSchema)]
 #[schema(rename_all = "snake_case")]
 #[expect(dead_code, reason = "stands in for the lab's own type in the document")]
-pub(crate) enum NotJudgedReason {
+pub(crate) enum CheckReason {
     EvidenceIncomplete,
     CheckError,
     AwaitingAnswer,
+    MarkMissing,
 }
 
 /// A row of proof.
@@ -216,7 +216,12 @@ pub(crate) fn view(attempt: Attempt, lab: &Lab, lang: Lang) -> AttemptView {
         finished_at: attempt.finished_at,
         files: attempt.files,
         answers: AnswersView { before: attempt.answers_before, after: attempt.answers_after },
-        runs: attempt.runs.into_iter().map(run).collect(),
+        runs: attempt
+            .runs
+            .into_iter()
+            .filter(|stored| !lab.hides_run(&stored.run.label, true))
+            .map(run)
+            .collect(),
         grade: attempt.grade.map(|grade| self::grade(grade, lab, lang)),
         error: attempt
             .failure
@@ -269,7 +274,7 @@ fn grade(stored: StoredGrade, lab: &Lab, lang: Lang) -> GradeView {
 }
 
 fn check(grade: &CheckGrade, lab: &Lab, lang: Lang) -> Option<CheckGradeView> {
-    let check = lab.check(&grade.id).filter(|check| sees(check.stage, true))?;
+    let check = lab.check(&grade.id).filter(|check| check.stage.is_seen(true))?;
     let evidence = grade.evidence.iter().map(|row| EvidenceView {
         run: row.run.clone(),
         event: row.event,

@@ -8,7 +8,7 @@ use axum::extract::{Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use chrono::{DateTime, Utc};
-use lab::{Lab, Lang, Run};
+use lab::{Given, Lab, Lang, Run};
 use serde::{Deserialize, Serialize};
 use store::{
     Attempt, AttemptId, AttemptState, AttemptSummary, Cancelled, Enqueued, LateAnswers, NewAttempt, Viewer,
@@ -253,7 +253,10 @@ async fn grade_with(
     let _turn = state.grading.acquire().await.map_err(|error| ApiError::internal(&error))?;
     let runs = state.store.runs_with_traces(attempt.id, viewer).await?;
     let runs: Vec<Run> = runs.into_iter().map(|stored| stored.run).collect();
-    let weigh = move || judge::weigh(&lab, &runs, &attempt.answers_before, &after);
+    let weigh = move || {
+        let given = Given { files: &attempt.files, before: &attempt.answers_before, after: &after };
+        judge::weigh(&lab, &runs, given)
+    };
     let weighed = tokio::task::spawn_blocking(weigh).await?;
     Ok(weighed.map_err(|error| ApiError::internal(&error))?.grade)
 }
@@ -279,7 +282,7 @@ pub(crate) async fn read(
 }
 
 /// The exact lab that an attempt is about, which may no longer be the one on offer.
-async fn lab_of(state: &AppState, attempt: &Attempt) -> Result<Arc<Lab>, ApiError> {
+pub(crate) async fn lab_of(state: &AppState, attempt: &Attempt) -> Result<Arc<Lab>, ApiError> {
     if let Some(lab) = state.labs.get(&attempt.lab_slug).filter(|lab| lab.digest == attempt.lab_digest) {
         return Ok(Arc::clone(lab));
     }

@@ -8,6 +8,8 @@ use lab::InputFault;
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::explore::{self, Fault, FaultKind};
+
 /// What a caller is told when a request is not served.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub(crate) struct Problem {
@@ -24,6 +26,12 @@ pub(crate) struct Problem {
     /// One entry for each part of the request that breaks a rule.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     errors: Vec<FieldError>,
+    /// Where in the SQL of a query, if that is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    position: Option<explore::Position>,
+    /// Which bound a query hit, with `query_limit`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bound: Option<explore::Limit>,
 }
 
 /// A part of a request that breaks a rule.
@@ -44,11 +52,28 @@ pub(crate) struct ApiError {
     code: &'static str,
     detail: String,
     errors: Vec<FieldError>,
+    position: Option<explore::Position>,
+    bound: Option<explore::Limit>,
+    /// Seconds after which the same request may be served.
+    retry_after: Option<u16>,
 }
 
 impl ApiError {
     pub(crate) fn new(status: StatusCode, code: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, code, detail: detail.into(), errors: Vec::new() }
+        Self {
+            status,
+            code,
+            detail: detail.into(),
+            errors: Vec::new(),
+            position: None,
+            bound: None,
+            retry_after: None,
+        }
+    }
+
+    /// Too much is asked at this moment.
+    pub(crate) fn busy(status: StatusCode, code: &'static str, detail: &str, retry_after: u16) -> Self {
+        Self { retry_after: Some(retry_after), ..Self::new(status, code, detail) }
     }
 
     /// Absent, or not the caller's to see: the two are not told apart.
@@ -92,11 +117,28 @@ impl IntoResponse for ApiError {
             code: self.code,
             detail: self.detail,
             errors: self.errors,
+            position: self.position,
+            bound: self.bound,
         };
         let mut response = (self.status, Json(problem)).into_response();
         let kind = HeaderValue::from_static("application/problem+json");
         response.headers_mut().insert(header::CONTENT_TYPE, kind);
+        if let Some(seconds) = self.retry_after {
+            response.headers_mut().insert(header::RETRY_AFTER, seconds.into());
+        }
         response
+    }
+}
+
+impl From<Fault> for ApiError {
+    fn from(fault: Fault) -> Self {
+        let (code, bound) = match fault.kind {
+            FaultKind::Invalid => ("query_invalid", None),
+            FaultKind::Refused => ("query_refused", None),
+            FaultKind::Limit(bound) => ("query_limit", Some(bound)),
+        };
+        let position = fault.position;
+        Self { position, bound, ..Self::new(StatusCode::UNPROCESSABLE_ENTITY, code, fault.detail) }
     }
 }
 

@@ -54,6 +54,17 @@ pub(crate) struct LabView {
     questions: Vec<QuestionView>,
     /// The checks that the caller may know of.
     checks: Vec<CheckView>,
+    /// Queries over the evidence to begin with.
+    queries: Vec<ExampleQueryView>,
+}
+
+/// A question to the evidence, ready to be asked.
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = ExampleQuery)]
+pub(crate) struct ExampleQueryView {
+    /// What it answers, in the language asked for.
+    title: String,
+    sql: String,
 }
 
 /// An execution that every attempt makes.
@@ -152,24 +163,20 @@ pub(crate) async fn show(
         notes_html: graded.then(|| markdown::html(lab.notes.get(lang))),
         entry: lab.entry.clone(),
         starter: lab.starter.clone(),
-        runs: lab.runs.iter().map(run).collect(),
+        runs: lab.runs.iter().filter(|spec| !lab.hides_run(&spec.label, graded)).map(run).collect(),
         questions: lab.questions.iter().map(|question| self::question(question, lang)).collect(),
         checks: lab
             .checks
             .iter()
-            .filter(|check| sees(check.stage, graded))
+            .filter(|check| check.stage.is_seen(graded))
             .map(|check| self::check(check, lang))
             .collect(),
+        queries: lab
+            .queries
+            .iter()
+            .map(|query| ExampleQueryView { title: query.title(lang).to_owned(), sql: query.sql.clone() })
+            .collect(),
     }))
-}
-
-/// Whether a learner may know of a check. Without an assignment nothing is ever due.
-pub(crate) const fn sees(stage: Stage, graded: bool) -> bool {
-    match stage {
-        Stage::Visible => true,
-        Stage::AfterGraded => graded,
-        Stage::Hidden | Stage::AfterDue => false,
-    }
 }
 
 async fn progress(state: &AppState, visitor: Visitor) -> Result<BTreeMap<String, LabProgress>, ApiError> {

@@ -5,12 +5,15 @@ mod attempts;
 mod body;
 mod error;
 mod events;
+mod evidence;
+mod file;
 mod health;
 mod labs;
 mod lang;
 mod layers;
 mod markdown;
 mod path;
+mod query;
 mod runs;
 mod submission;
 mod visitor;
@@ -29,6 +32,7 @@ use utoipa_axum::router::OpenApiRouter;
 use utoipa_axum::routes;
 
 use crate::catalogue::Catalogue;
+use crate::explore;
 use crate::worker::EngineState;
 use error::ApiError;
 
@@ -43,6 +47,8 @@ pub(crate) struct Settings {
     pub(crate) secure_cookies: bool,
     /// Folder of the built web page.
     pub(crate) web_dir: PathBuf,
+    /// Bytes of evidence kept in memory.
+    pub(crate) evidence_cache_bytes: usize,
 }
 
 /// What every handler may use. Cheap to clone.
@@ -57,8 +63,12 @@ pub(crate) struct Inner {
     settings: Settings,
     /// Set when the server stops: long answers end.
     stop: CancellationToken,
-    /// Grading with late answers takes a core for as long as it lasts: one at a time.
+    /// Grading with late answers, or making evidence again, takes a core for as long as it lasts: one at a time.
     grading: Semaphore,
+    /// Evidence that was asked lately.
+    evidence: explore::Cache,
+    /// Learners' queries, of which there are few at one time.
+    queries: explore::Queue,
     metrics: PrometheusHandle,
 }
 
@@ -85,7 +95,9 @@ impl AppState {
             tracing::debug!("metrics are recorded elsewhere in this process");
         }
         let grading = Semaphore::new(1);
-        Self(Arc::new(Inner { store, labs, engine, settings, stop, grading, metrics }))
+        let evidence = explore::Cache::new(settings.evidence_cache_bytes);
+        let queries = explore::Queue::new();
+        Self(Arc::new(Inner { store, labs, engine, settings, stop, grading, evidence, queries, metrics }))
     }
 }
 
@@ -105,7 +117,11 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(attempts::show, attempts::cancel))
         .routes(routes!(attempts::answer))
         .routes(routes!(events::stream))
+        .routes(routes!(query::ask))
+        .routes(routes!(evidence::file))
+        .routes(routes!(evidence::tables))
         .routes(routes!(runs::trace))
+        .routes(routes!(runs::picture))
 }
 
 /// The OpenAPI 3.1 document of the API.

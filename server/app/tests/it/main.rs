@@ -3,6 +3,7 @@
 
 mod api;
 mod architecture;
+mod graded;
 mod openapi;
 mod support;
 mod worker;

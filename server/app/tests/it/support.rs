@@ -17,7 +17,7 @@ static SERVERS: AtomicU32 = AtomicU32::new(0);
 /// Where a server's things are, so that another one can take over.
 pub(crate) struct Home {
     folder: tempfile::TempDir,
-    database: String,
+    pub(crate) database: String,
     pub(crate) settings: BTreeMap<&'static str, String>,
 }
 
@@ -141,6 +141,22 @@ impl Server {
         assert!(self.end().success());
     }
 
+    /// Most memory that the server had at one time, in bytes.
+    /// [proc_pid_status(5)](https://man7.org/linux/man-pages/man5/proc_pid_status.5.html)
+    pub(crate) fn most_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let most = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        most.trim().strip_suffix(" kB").unwrap().parse::<u64>().unwrap() * 1024
+    }
+
+    /// Processes that the server started and has not seen the end of.
+    pub(crate) fn children(&self) -> Vec<String> {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let of = |thread: std::fs::DirEntry| std::fs::read_to_string(thread.path().join("children"));
+        let children = threads.filter_map(|thread| of(thread.unwrap()).ok()).collect::<String>();
+        children.split_whitespace().map(Into::into).collect()
+    }
+
     fn end(&mut self) -> ExitStatus {
         let pid = self.child.id().to_string();
         assert!(Command::new("kill").args(["-TERM", &pid]).status().unwrap().success());
@@ -167,11 +183,21 @@ impl Drop for Server {
 }
 
 /// An answer of the server.
-#[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: u16,
     pub(crate) headers: ureq::http::HeaderMap,
     pub(crate) body: Vec<u8>,
+}
+
+impl std::fmt::Debug for Answer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let text = String::from_utf8_lossy(&self.body[..self.body.len().min(1000)]);
+        f.debug_struct("Answer")
+            .field("status", &self.status)
+            .field("headers", &self.headers)
+            .field("body", &text)
+            .finish()
+    }
 }
 
 impl Answer {
@@ -228,11 +254,17 @@ impl Visitor {
         response
     }
 
-    /// Sends bytes that no client would; what comes back.
-    pub(crate) fn raw(&self, request: &str) -> String {
+    /// Sends bytes; the connection, on which the answer will come.
+    pub(crate) fn connect(&self, request: &str) -> std::net::TcpStream {
         let mut stream = std::net::TcpStream::connect(self.address.trim_start_matches("http://")).unwrap();
         stream.set_read_timeout(Some(PATIENCE)).unwrap();
         stream.write_all(request.as_bytes()).unwrap();
+        stream
+    }
+
+    /// Sends bytes that no client would; what comes back.
+    pub(crate) fn raw(&self, request: &str) -> String {
+        let mut stream = self.connect(request);
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer

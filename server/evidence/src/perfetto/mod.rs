@@ -108,9 +108,7 @@ impl Evidence {
 
     /// Draws everything that has a time, in its order.
     fn draw(&self, mut runs: Vec<Run>, file: &mut File<impl Write>) -> Result<(), PerfettoError> {
-        let has_windows = "select count(*) from sqlite_schema where name = 'windows'";
-        let has_windows: bool = self.db.query_row(has_windows, [], |row| row.get(0))?;
-        let mut plan = self.db.prepare(&plan(has_windows))?;
+        let mut plan = self.db.prepare(&plan())?;
         let mut details = self.db.prepare(DETAILS)?;
         let names =
             (0..).zip(&runs).map(|(r, run)| serde_json::json!([r, run.label, run.try_no, run.end_ns]));
@@ -127,7 +125,7 @@ impl Evidence {
 
 /// Everything that is drawn, as small rows that can be sorted whole: the texts are looked up later.
 /// At one time spans end before others begin, and a call begins before what lies in it.
-fn plan(has_windows: bool) -> String {
+fn plan() -> String {
     const FDS: &str = "fds x where coalesce(opened_ns, 0) < coalesce(closed_ns, 9223372036854775807) \
                        and coalesce(opened_ns, closed_ns) is not null";
     const MOVES: &str = "events x where bytes > 0 and t_ns < end_ns";
@@ -136,20 +134,18 @@ fn plan(has_windows: bool) -> String {
     const OTHERS: &str = "events x where kind <> 'syscall' and t_ns is not null";
     // The next call of the thread bounds one whose end is not known.
     const NEXT: &str = "lead(t_ns) over (partition by r, pid, tid order by t_ns, id)";
-    let mut parts = vec![
+    let close = "max(opened_ns, coalesce(closed_ns, last_ns))";
+    let parts = [
         ("closed_ns", "fd", "serial", "-1", "null", FDS),
         ("coalesce(opened_ns, 0)", "fd", "serial", "1", "null", FDS),
         ("end_ns", "bytes", "id", "-bytes", "null", MOVES),
         ("t_ns", "bytes", "id", "bytes", "null", MOVES),
+        (close, "close", "x.rowid", "null", "name", WINDOWS),
+        ("opened_ns", "open", "x.rowid", "null", "name", WINDOWS),
         ("t_ns", "call", "id", NEXT, "null", CALLS),
         ("t_ns", "mark", "id", "null", "name", "marks x where t_ns is not null"),
         ("t_ns", "instant", "id", "null", "null", OTHERS),
     ];
-    if has_windows {
-        let close = "max(opened_ns, coalesce(closed_ns, last_ns))";
-        parts.insert(4, (close, "close", "x.rowid", "null", "name", WINDOWS));
-        parts.insert(5, ("opened_ns", "open", "x.rowid", "null", "name", WINDOWS));
-    }
     let part = |(rank, (t, what, id, extra, label, from)): (i32, (&str, &str, &str, &str, &str, &str))| {
         let (table, condition) = from.split_once(" where ").unwrap_or((from, "1"));
         format!(
@@ -176,36 +172,16 @@ mod tests {
         7 1796000000.000010000 +++ exited with 0 +++\n";
 
     fn run(trace: &strace::Trace) -> RunInput<'_> {
-        RunInput {
-            label: "r",
-            try_no: 1,
-            command: &[],
-            outcome: "exited",
-            exit_code: Some(0),
-            signal: None,
-            wall_ns: 0,
-            cpu_ns: None,
-            max_rss_bytes: None,
-            oom: false,
-            milli_cpus: 1000,
-            trace: Some(trace),
-            trace_bytes: 0,
-            stdout: b"",
-            stdout_dropped: 0,
-            stderr: b"",
-            stderr_dropped: 0,
-        }
+        RunInput { label: "r", try_no: 1, outcome: "exited", trace: Some(trace), ..RunInput::default() }
     }
 
     #[test]
     fn windows_are_bands() {
         let trace = strace::parse(TEXT, &strace::Options::default());
-        let evidence = Evidence::build(&[run(&trace)], &[], &Default::default()).unwrap();
+        let evidence = Evidence::build(&[run(&trace)], &[], &Default::default(), &[]).unwrap();
         guard::unwatch(&evidence.db).unwrap();
         let fill = "pragma query_only = 0;
-            create table if not exists windows (run text, try integer, name text, from_id integer, to_id integer,
-              opened_ns integer, closed_ns integer) strict;
-            insert into windows values ('r', 1, 'a..b', 1, 2, 0, 7000), ('r', 1, 'a..', 1, null, 0, null);";
+            insert into windows (run, try, name, from_id, to_id, opened_ns, closed_ns) values ('r', 1, 'a..b', 1, 2, 0, 7000), ('r', 1, 'a..', 1, null, 0, null);";
         evidence.db.execute_batch(fill).unwrap();
         let mut out = Vec::new();
         evidence.write_perfetto(None, &mut out).unwrap();

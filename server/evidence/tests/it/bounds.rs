@@ -92,7 +92,7 @@ fn mistakes_are_named_and_placed() {
             "select \"main\" from events",
             "no such column: \"main\" - should this be a string literal in single-quotes",
         ),
-        ("select * from evnts", "no such table: evnts; there are runs, events, threads"),
+        ("select * from evnts", "no such table: evnts; there are runs, syscall_summary, events, threads"),
         ("select nope(1)", "no such function: nope"),
         ("select 'open", "unrecognized token"),
         ("select 1; select 2", "a second statement begins at line 1, column 11"),

@@ -86,7 +86,7 @@ fn answers_keep_their_kinds() {
         answer("order", Stage::After, json!(["a", "b"])),
         answer("none", Stage::After, json!(null)),
     ];
-    let evidence = Evidence::build(&[], &answers, &BTreeMap::new()).unwrap();
+    let evidence = Evidence::build(&[], &answers, &BTreeMap::new(), &[]).unwrap();
     assert_eq!(
         rows(&evidence, "select id, stage, value, typeof(value) from answers order by rowid"),
         json!([
@@ -105,7 +105,7 @@ fn answers_keep_their_kinds() {
 #[test]
 fn parameters_are_bound_by_name() {
     let evidence =
-        Evidence::build(&[], &[], &params(&[("port", json!(8099)), ("path", json!("/x"))])).unwrap();
+        Evidence::build(&[], &[], &params(&[("port", json!(8099)), ("path", json!("/x"))]), &[]).unwrap();
     let ask = |sql: &str, given: &[(String, Value)]| evidence.query(sql, given, &QueryLimits::default());
     assert_eq!(
         ask("select :port, $path, @port", &[]).unwrap().rows,
@@ -122,25 +122,26 @@ fn parameters_are_bound_by_name() {
 #[test]
 fn input_that_contradicts_itself_is_refused() {
     let twice = [run("a", None, b""), run("b", None, b""), run("a", None, b"")];
-    let error = Evidence::build(&twice, &[], &BTreeMap::new()).unwrap_err();
+    let error = Evidence::build(&twice, &[], &BTreeMap::new(), &[]).unwrap_err();
     assert!(matches!(&error, BuildError::DuplicateRun { label, try_no: 1 } if label == "a"), "{error}");
 
     let again = [run("a", None, b""), RunInput { try_no: 2, ..run("a", None, b"") }];
     assert_eq!(rows(&build(&again), "select run, try from runs"), json!([["a", 1], ["a", 2]]));
 
     let answers = [answer("q", Stage::After, json!(1)), answer("q", Stage::After, json!(2))];
-    let error = Evidence::build(&[], &answers, &BTreeMap::new()).unwrap_err();
+    let error = Evidence::build(&[], &answers, &BTreeMap::new(), &[]).unwrap_err();
     assert!(matches!(&error, BuildError::DuplicateAnswer { id } if id == "q"), "{error}");
 
     let long = params(&[("essay", json!("x".repeat(20_000)))]);
-    let error = Evidence::build(&[], &[], &long).unwrap_err();
+    let error = Evidence::build(&[], &[], &long, &[]).unwrap_err();
     assert_eq!(error.to_string(), "the value of essay is longer than 16384 bytes");
 }
 
 #[test]
 fn evidence_travels_as_bytes() {
     let answers = [answer("q", Stage::Before, json!("a"))];
-    let made = Evidence::build(&[run("a", None, b"hi\n")], &answers, &params(&[("port", json!(1))])).unwrap();
+    let made =
+        Evidence::build(&[run("a", None, b"hi\n")], &answers, &params(&[("port", json!(1))]), &[]).unwrap();
     let bytes = made.to_bytes().unwrap();
     assert!(bytes.starts_with(b"SQLite format 3\0"));
     let read = Evidence::from_bytes(&bytes).unwrap();

@@ -6,36 +6,40 @@ use evidence::{Evidence, schema};
 
 use crate::support::{query, rows};
 
-const BEGIN: &str = "<!-- tables: begin (made from server/evidence/src/schema.rs) -->\n\n";
-const END: &str = "\n\n<!-- tables: end -->";
-
 fn page() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/evidence.md")
 }
 
-/// `UPDATE_DOCS=1 cargo test -p evidence documentation` writes the tables anew.
+/// `UPDATE_DOCS=1 cargo test -p evidence documentation` writes both parts anew.
 #[test]
-fn the_page_shows_the_tables() {
-    let text = std::fs::read_to_string(page()).unwrap();
-    let (before, rest) = text.split_once(BEGIN).expect("the begin marker");
-    let (shown, after) = rest.split_once(END).expect("the end marker");
-    if std::env::var_os("UPDATE_DOCS").is_some() {
-        std::fs::write(page(), [before, BEGIN, &schema::markdown(), END, after].concat()).unwrap();
-    } else {
+fn the_page_shows_tables_and_functions() {
+    let mut text = std::fs::read_to_string(page()).unwrap();
+    let update = std::env::var_os("UPDATE_DOCS").is_some();
+    for (part, made) in [("tables", schema::markdown()), ("functions", schema::functions_markdown())] {
+        let begin = format!("<!-- {part}: begin (made from server/evidence/src/schema) -->\n\n");
+        let end = format!("\n\n<!-- {part}: end -->");
+        let (before, rest) = text.split_once(&begin).expect("the begin marker");
+        let (shown, after) = rest.split_once(&end).expect("the end marker");
         assert!(
-            shown == schema::markdown(),
-            "docs/evidence.md is not what the schema says: run with UPDATE_DOCS=1"
+            update || shown == made,
+            "the {part} of docs/evidence.md are not what the schema says: run with UPDATE_DOCS=1"
         );
+        text = [before, &begin, &made, &end, after].concat();
+    }
+    if update {
+        std::fs::write(page(), text).unwrap();
     }
 }
 
 #[test]
 fn the_database_has_the_tables() {
     let evidence = Evidence::empty().unwrap();
-    let names: Vec<&str> = schema::TABLES.iter().map(|table| table.name).collect();
-    let found =
-        rows(&evidence, "select name from sqlite_schema where type in ('table', 'view') order by rowid");
-    assert_eq!(found, serde_json::json!(names.iter().map(|name| [name]).collect::<Vec<_>>()));
+    let names: Vec<_> = schema::TABLES.iter().map(|table| [table.kind.as_str(), table.name]).collect();
+    let found = rows(
+        &evidence,
+        "select type, name from sqlite_schema where type in ('table', 'view') order by rowid",
+    );
+    assert_eq!(found, serde_json::json!(names));
     for table in schema::TABLES {
         let columns: Vec<&str> = table.columns.iter().map(|column| column.name).collect();
         assert_eq!(

@@ -113,3 +113,14 @@ fn peak() {
     check("peak(a, b) filter (where a > 1000)", "(0,10)", json!(0));
     check_error("select peak('x', 1)", "takes integers, not text");
 }
+
+#[test]
+fn shape() {
+    check("shape(a order by b)", "('W',2),('C',1),('~',3),('~',4),('R',6),(null,5),('~',7)", json!("CW~R~"));
+    check("shape(a order by b)", "('~',1),('R',2),('~',3),('R',4)", json!("~R~R"));
+    check("shape(a)", "(null,1)", Value::Null);
+    check("shape(a) filter (where b > 9)", "('C',1)", Value::Null);
+    check_error("select shape(1)", "takes text, not an integer");
+    let long = "with recursive t(a) as (values (1) union all select a + 1 from t where a < 65537) select shape('C') from t";
+    check_error(long, "a word of 65536 bytes at most");
+}

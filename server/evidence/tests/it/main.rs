@@ -4,7 +4,11 @@
 mod bounds;
 mod build;
 mod documentation;
+mod export;
 mod functions;
 mod perfetto;
+mod sockets;
 mod support;
 mod traces;
+mod views;
+mod windows;

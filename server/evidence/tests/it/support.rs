@@ -23,26 +23,19 @@ pub(crate) fn run<'a>(label: &'a str, trace: Option<&'a strace::Trace>, stdout: 
     RunInput {
         label,
         try_no: 1,
-        command: &[],
         outcome: "exited",
         exit_code: Some(0),
-        signal: None,
         wall_ns: 80_000_000,
         cpu_ns: Some(60_000_000),
-        max_rss_bytes: None,
-        oom: false,
         milli_cpus: 1500,
         trace,
-        trace_bytes: 0,
         stdout,
-        stdout_dropped: 0,
-        stderr: b"",
-        stderr_dropped: 0,
+        ..RunInput::default()
     }
 }
 
 pub(crate) fn build(runs: &[RunInput<'_>]) -> Evidence {
-    Evidence::build(runs, &[], &Default::default()).unwrap()
+    Evidence::build(runs, &[], &Default::default(), &[]).unwrap()
 }
 
 pub(crate) fn query(evidence: &Evidence, sql: &str) -> Result<Rows, QueryError> {

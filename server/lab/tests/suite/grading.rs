@@ -1,6 +1,6 @@
 //! Verdicts: what makes a check pass, fail or stay without one.
 
-use lab::{Answers, CheckGrade, Lang, Reason, Run, Status, grade};
+use lab::{Answers, CheckGrade, Given, Lang, Reason, Run, Status, grade};
 use serde_json::json;
 
 use crate::support::{Draft, answers, run};
@@ -26,7 +26,7 @@ fn without(line: usize) -> Vec<u8> {
 /// The grade of one check of a lab.
 fn check(draft: &Draft, runs: &[Run], after: &Answers, id: &str) -> (lab::Lab, CheckGrade) {
     let lab = draft.load().unwrap();
-    let evidence = lab.gather(runs, &Answers::new(), after).unwrap();
+    let evidence = lab.gather(runs, Given { after, ..Given::default() }).unwrap();
     let first = grade(&lab, &evidence);
     assert_eq!(first, grade(&lab, &evidence), "the same evidence has the same grade");
     let json = serde_json::to_string(&first).unwrap();
@@ -83,6 +83,73 @@ fn no_verdict_on_evidence_that_is_not_whole() {
         assert_eq!((got.status, got.reason, got.points), (Status::NotJudged, reason, 0), "{name}");
         assert!(got.detail.as_ref().unwrap().contains(detail), "{name}: {got:?}");
     }
+}
+
+/// A check that nothing is opened between two marks.
+fn between_marks() -> Draft {
+    let draft = Draft::new()
+        .edit("[[check]]", "[[window]]\nname = \"quiet\"\nfrom = \"a\"\nto = \"b\"\n\n[[check]]")
+        .edit("where path = '/etc/hostname'", "where win = 'quiet' and name = 'openat'")
+        .edit("expect = \"rows\"", "expect = \"none\"\nwindows = [\"quiet\"]");
+    // All its runs: the untraced one has no windows and none is asked of it.
+    draft.edit("runs = [\"one\"]\n", "")
+}
+
+/// The trace with a mark at each of these times.
+fn marked(marks: &[(&str, &str)]) -> Vec<u8> {
+    let mut lines: Vec<String> =
+        TRACE.split(|&byte| byte == b'\n').map(|l| String::from_utf8_lossy(l).into_owned()).collect();
+    lines.retain(|line| !line.is_empty());
+    for (time, mark) in marks {
+        lines.push(format!(
+            "7 {time} access(\"/__mark__/{mark}\", F_OK) = -1 ENOENT (No such file or directory) <0.000010>"
+        ));
+    }
+    lines.sort();
+    (lines.join("\n") + "\n").into_bytes()
+}
+
+#[test]
+fn a_window_that_was_never_opened_fails_its_check() {
+    for (marks, status, reason) in [
+        (&[("1.310000", "a"), ("1.390000", "b")][..], Status::Passed, None),
+        (&[("1.210000", "a"), ("1.390000", "b")], Status::Failed, None),
+        // Never closed: everything to the end lies in it.
+        (&[("1.210000", "a")], Status::Failed, None),
+        (&[("1.310000", "a")], Status::Passed, None),
+        (&[], Status::Failed, Some(Reason::MarkMissing)),
+        (&[("1.390000", "b")], Status::Failed, Some(Reason::MarkMissing)),
+    ] {
+        let (_, got) = check(&between_marks(), &runs(&marked(marks)), &Answers::new(), "opens");
+        assert_eq!((got.status, got.reason), (status, reason), "{marks:?}");
+    }
+    let (lab, got) = check(&between_marks(), &runs(&marked(&[])), &Answers::new(), "opens");
+    assert_eq!((got.points, got.detail.as_deref()), (0, Some("one: mark('a')")));
+    let texts = lab.check("opens").unwrap();
+    assert!(
+        texts
+            .message(&got, Lang::En)
+            .contains("does not show the beginning of the span that this check looks into (one: mark('a'))")
+    );
+    assert!(texts.message(&got, Lang::Ja).contains("見つかりませんでした(one: mark('a'))"));
+    assert_eq!(texts.hint(&got, Lang::En), None);
+    assert_eq!(serde_json::to_value(got.reason).unwrap(), json!("mark_missing"));
+}
+
+#[test]
+fn the_files_put_in_are_inputs_of_every_run() {
+    let lab = Draft::new().load().unwrap();
+    // The learner's file of the same name is not what was put in.
+    let files = lab::Files::from([("a.js".into(), "1".into()), ("data.txt".into(), "forged".into())]);
+    let evidence = lab.gather(&runs(TRACE), Given { files: &files, ..Given::default() }).unwrap();
+    let sql = "select run, try, path, size_bytes, sha256 from inputs where path <> 'a.js'";
+    let learners = "select run, size_bytes from inputs where path = 'a.js'";
+    let rows = evidence.query(learners, &[], &evidence::QueryLimits::default()).unwrap().rows;
+    assert_eq!(json!(rows), json!([["one", 1], ["plain", 1]]));
+    let rows = evidence.query(sql, &[], &evidence::QueryLimits::default()).unwrap().rows;
+    // printf 'data\n' | sha256sum
+    let sha256 = "6667b2d1aab6a00caa5aee5af8ad9f1465e567abf1c209d15727d57b3e8f6e5f";
+    assert_eq!(json!(rows), json!([["one", 1, "data.txt", 5, sha256], ["plain", 1, "data.txt", 5, sha256]]));
 }
 
 #[test]
@@ -165,7 +232,7 @@ fn points_add_up() {
         (runs(&without(4)), answers([("tid", json!(8))]), 0, false),
         (Vec::new(), answers([]), 0, true),
     ] {
-        let evidence = lab.gather(&runs, &Answers::new(), &after).unwrap();
+        let evidence = lab.gather(&runs, Given { after: &after, ..Given::default() }).unwrap();
         let got = grade(&lab, &evidence);
         assert_eq!((got.points, got.max_points, got.incomplete), (points, 3, incomplete));
     }

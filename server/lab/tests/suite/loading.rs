@@ -85,12 +85,87 @@ fn faults_of_the_manifest() {
         ("fail = \"No\"", "fail = \"No {near.path}\"", line("en = {", 2), "has no query to fill it"),
         ("fail = \"No\"", "fail = \"No\", hint = \"Look\"", line("ja = {", 2), "hint is in one language"),
         ("fail = \"No\"", "fail = \"\"", line("en = {", 2), "a text of en is empty"),
+        ("points = 2", "windows = [\"w\"]\npoints = 2", line("points", 0), "hint: declare a [[window]]"),
+        ("where path", "where win is null and path", line("sql", 0), "declares no windows"),
+        ("where path", "where `Win` is null and path", line("sql", 0), "declares no windows"),
         ("title = \"Opens\"\n", "", line("[check.en]", 0), "missing field `title`"),
         ("id = \"opens\"\n", "", check_opens, "missing field `id`"),
     ];
     for (from, to, place, part) in cases {
         check(&Draft::new().edit(from, to), &place, part);
     }
+}
+
+/// The small lab with more tables before its checks, and the line of the first of them.
+fn with(tables: &str) -> (Draft, usize) {
+    let at = MANIFEST.find("[[check]]").unwrap();
+    let before = MANIFEST[..at].matches('\n').count() + 1;
+    (Draft::new().edit("[[check]]", &format!("{tables}\n[[check]]")), before)
+}
+
+#[test]
+fn faults_of_windows_and_queries() {
+    for (tables, offset, part) in [
+        ("[[window]]\nname = \"w\"", 1, "between two marks, or one request"),
+        ("[[window]]\nname = \"w\"\nfrom = \"a\"", 1, "between two marks, or one request"),
+        ("[[window]]\nname = \"w\"\nfrom = \"a\"\nto = \"b\"\nrequest = \"/\"", 1, "between two marks"),
+        ("[[window]]\nname = \"w\"\nfrom = \"a\"\nto = \"b\"\nnth = 1", 1, "between two marks"),
+        ("[[window]]\nname = \"W w\"\nfrom = \"a\"\nto = \"b\"", 1, "is not a name"),
+        ("[[window]]\nname = \"w\"\nfrom = \"a\"\nto = \"a\"", 3, "opens and closes with the same mark"),
+        ("[[window]]\nname = \"w\"\nfrom = \"\"\nto = \"a\"", 2, "from is empty"),
+        ("[[window]]\nname = \"w\"\nrequest = \"all\"", 2, "not a path"),
+        ("[[window]]\nname = \"w\"\nrequest = \"/all?n=1\"", 2, "without its query"),
+        ("[[window]]\nname = \"w\"\nrequest = \"/all\"\nnth = 0", 3, "counted from 1"),
+        ("[[window]]\nname = \"w\"\nform = \"a\"", 2, "unknown field `form`"),
+        (
+            "[[query]]\nsql = \"select nope from events\"\nja = { title = \"題\" }\nen = { title = \"T\" }",
+            1,
+            "no such column: nope",
+        ),
+        (
+            "[[query]]\nsql = \"delete from events\"\nja = { title = \"題\" }\nen = { title = \"T\" }",
+            1,
+            "sql is not a query",
+        ),
+        (
+            "[[query]]\nsql = \"select 1\"\nja = { title = \"題\" }\nen = { title = \" \" }",
+            3,
+            "a text of en is empty",
+        ),
+        ("[[query]]\nsql = \"select 1\"\nja = { title = \"題\" }", 0, "missing field `en`"),
+    ] {
+        let (draft, first) = with(tables);
+        check(&draft, &format!("lab.toml:{}", first + offset), part);
+    }
+    let twice = "[[window]]\nname = \"w\"\nrequest = \"/\"\n[[window]]\nname = \"w\"\nrequest = \"/b\"";
+    let (draft, first) = with(twice);
+    check(&draft, &format!("lab.toml:{}", first + 4), "name \"w\" is taken");
+    let (draft, _) = with("[[window]]\nname = \"w\"\nrequest = \"/\"");
+    let untraced = draft.edit("runs = [\"one\"]", "runs = [\"plain\"]\nwindows = [\"w\"]");
+    let faults = untraced.faults();
+    assert!(faults.len() == 1 && faults[0].contains("none of its runs is traced"), "{faults:#?}");
+}
+
+#[test]
+fn windows_and_queries_are_part_of_the_lab() {
+    let query = "[[query]]\nsql = \"select id from events where path = :path\"\nja = { title = \"題\" }\nen = { title = \"T\" }";
+    let window = "[[window]]\nname = \"w\"\nfrom = \"a\"\nto = \"b\"";
+    let (draft, _) = with(&format!("{window}\n{query}"));
+    let lab = draft.load().unwrap();
+    assert_eq!((lab.windows.len(), lab.windows[0].name.as_str()), (1, "w"));
+    assert_eq!((lab.queries.len(), lab.queries[0].title(lab::Lang::Ja)), (1, "題"));
+    let snapshot = serde_json::to_value(&lab).unwrap();
+    assert_eq!(serde_json::from_value::<lab::Lab>(snapshot.clone()).unwrap(), lab);
+    // An older snapshot knows neither.
+    let mut older = snapshot;
+    for key in ["windows", "queries"] {
+        older.as_object_mut().unwrap().remove(key).unwrap();
+    }
+    for check in older["checks"].as_array_mut().unwrap() {
+        check.as_object_mut().unwrap().remove("windows").unwrap();
+    }
+    let older: lab::Lab = serde_json::from_value(older).unwrap();
+    assert!(older.windows.is_empty() && older.queries.is_empty() && older.checks == lab.checks);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 mod grading;
+mod hidden;
 mod loading;
 mod read_sync_async;
 mod solutions;

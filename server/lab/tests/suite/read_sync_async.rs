@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use lab::{Answers, Lab, Solution, Status, grade, load, load_solutions};
+use lab::{Answers, Given, Lab, Solution, Status, grade, load, load_solutions};
 
 use crate::support::run;
 
@@ -27,7 +27,7 @@ fn check(entry: &str, default: &str, pool8: &str, fails: &[&str]) {
     let mut lab = lab();
     lab.entry = entry.to_owned();
     let runs = [run("default", Some(&fixture(default))), run("pool8", Some(&fixture(pool8)))];
-    let evidence = lab.gather(&runs, &Answers::new(), &Answers::new()).unwrap();
+    let evidence = lab.gather(&runs, Given::default()).unwrap();
     let grade = grade(&lab, &evidence);
     let failed: Vec<_> =
         grade.checks.iter().filter(|c| c.status == Status::Failed).map(|c| c.id.as_str()).collect();
@@ -64,10 +64,14 @@ fn the_reference_answers_from_its_own_trace() {
     let runs = ["reference-default", "reference-pool8"].map(fixture);
     let runs = [run("default", Some(&runs[0])), run("pool8", Some(&runs[1]))];
     let judge = |solution: &Solution| {
-        let evidence = lab.gather(&runs, &solution.before, &Answers::new()).unwrap();
+        let evidence = lab.gather(&runs, Given { before: &solution.before, ..Given::default() }).unwrap();
         let after = solution.after_answers(&evidence).unwrap();
         assert!(lab.validate_after_answers(&after).is_ok(), "{after:?}");
-        grade(&lab, &lab.gather(&runs, &solution.before, &after).unwrap())
+        grade(
+            &lab,
+            &lab.gather(&runs, Given { before: &solution.before, after: &after, ..Given::default() })
+                .unwrap(),
+        )
     };
     let reference = judge(&solutions[0]);
     assert_eq!(solutions[0].expected.differences(&reference), [""; 0]);
@@ -87,4 +91,21 @@ fn the_starter_is_a_known_bad() {
     let starter = solutions.iter().find(|solution| solution.name == "everything-sync").unwrap();
     assert_eq!(starter.files, lab.starter);
     assert!(lab.validate_submission(&lab.starter, &Answers::new()).is_ok());
+}
+
+#[test]
+fn its_example_queries_find_something() {
+    let lab = lab();
+    let runs = ["default", "pool8"].map(|label| run(label, Some(&fixture(&format!("reference-{label}")))));
+    let evidence = lab.gather(&runs, Given::default()).unwrap();
+    let found: Vec<_> = lab
+        .queries
+        .iter()
+        .map(|query| {
+            let rows = evidence.query(&query.sql, &[], &evidence::QueryLimits::exploring()).unwrap();
+            assert_eq!(rows.columns[0], "id", "a row leads to its line: {}", query.en.title);
+            rows.rows.len()
+        })
+        .collect();
+    assert_eq!(found, [36, 26, 4, 10]);
 }

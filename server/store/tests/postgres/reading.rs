@@ -14,6 +14,7 @@ async fn anothers_attempt_does_not_exist(pool: PgPool) {
 
     assert_eq!(store.attempt(id, other).await.unwrap(), None);
     assert_eq!(store.run_trace(run, other).await.unwrap(), None);
+    assert_eq!(store.attempt_of_run(run, other).await.unwrap(), None);
     assert_eq!(store.runs_with_traces(id, other).await.unwrap(), vec![]);
     assert_eq!(store.grade_versions(id, other).await.unwrap(), vec![]);
     let cancelled = store.cancel(id, other, at(9)).await.unwrap();
@@ -21,6 +22,7 @@ async fn anothers_attempt_does_not_exist(pool: PgPool) {
 
     assert!(store.attempt(id, Viewer::Admin).await.unwrap().is_some());
     assert!(store.run_trace(run, Viewer::Admin).await.unwrap().is_some());
+    assert_eq!(store.attempt_of_run(run, Viewer::User(user)).await.unwrap(), Some(id));
     let unknown = store::AttemptId(Uuid::nil());
     assert_eq!(store.attempt(unknown, Viewer::Admin).await.unwrap(), None);
     assert_eq!(store.run_trace(RunId(Uuid::nil()), Viewer::Admin).await.unwrap(), None);

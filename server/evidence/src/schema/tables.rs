@@ -1,57 +1,12 @@
-//! The tables, as data: what SQLite is told and what `docs/evidence.md` says come from here.
+//! The tables.
 
-use std::fmt::Write as _;
+use super::{Kind, RUN, TRY, Table, any, int, real, text};
 
-/// Version of the contract, kept in `pragma user_version`.
-pub const VERSION: i32 = 1;
-
-/// A table of the evidence database.
-#[derive(Debug, Clone, Copy)]
-pub struct Table {
-    /// Its name.
-    pub name: &'static str,
-    /// What one row is.
-    pub about: &'static str,
-    /// Its columns, in order.
-    pub columns: &'static [Column],
-    /// SQLite's words behind the columns.
-    constraint: &'static str,
-}
-
-/// A column of a [`Table`].
-#[derive(Debug, Clone, Copy)]
-pub struct Column {
-    /// Its name; it ends in its unit where it has one.
-    pub name: &'static str,
-    /// SQLite's type: `integer`, `real`, `text`, or `any`.
-    pub kind: &'static str,
-    /// What a value means.
-    pub about: &'static str,
-}
-
-const fn int(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: "integer", about }
-}
-
-const fn real(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: "real", about }
-}
-
-const fn text(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: "text", about }
-}
-
-const fn any(name: &'static str, about: &'static str) -> Column {
-    Column { name, kind: "any", about }
-}
-
-const RUN: Column = text("run", "Label of the run in the lab.");
-const TRY: Column = int("try", "1 for the first execution of that run, 2 for its repeat, and so on.");
-
-/// Every table, in the order of the documentation.
-pub const TABLES: &[Table] = &[
+/// Every table with rows of its own.
+pub(super) const BASE: &[Table] = &[
     Table {
         name: "runs",
+        kind: Kind::Table,
         about: "One row for each execution of the learner's program.",
         columns: &[
             RUN,
@@ -69,15 +24,30 @@ pub const TABLES: &[Table] = &[
             int("oom", "1 when the kernel killed something of it for want of memory."),
             int("trace_bytes", "Size of the trace. Null when untraced."),
             int("trace_lines", "Lines of the trace. Null when untraced."),
-            text("tracer", "`trace`, or `none`."),
+            text("tracer", "`trace`; `summary` for counts alone (`syscall_summary`); `none`."),
             int("complete", "1 when the trace can be trusted whole, 0 when not, null when untraced."),
             text("incomplete_why", "Why not, where `complete` is 0."),
             real("cpus", "Processors it was allowed."),
         ],
-        constraint: "primary key (run, try)",
+        sql: "primary key (run, try)",
+    },
+    Table {
+        name: "syscall_summary",
+        kind: Kind::Table,
+        about: "One row for each call in a table of counts (`strace -c`). Filled when the tracer printed one; such a run has no events.",
+        columns: &[
+            RUN,
+            TRY,
+            text("name", "Name of the call."),
+            int("calls", "How often it was made."),
+            int("errors", "How often it failed."),
+            real("seconds", "Processor time that the kernel spent in it, all threads together."),
+        ],
+        sql: "",
     },
     Table {
         name: "events",
+        kind: Kind::Table,
         about: "One row for each system call, signal and thread end, in the order of the trace.",
         columns: &[
             int("id", "Dense over the attempt, from 1: names one row and one place of one trace."),
@@ -98,7 +68,7 @@ pub const TABLES: &[Table] = &[
             text("errno", "Symbol of the error (`ENOENT`), where it failed."),
             int("ok", "1 when it returned and not an error."),
             int("fd", "File descriptor it acts on, or returned."),
-            int("serial", "The lifetime of that descriptor: `fds.serial`."),
+            int("serial", "The lifetime of that descriptor: `fds.serial`.").to("fds"),
             text("path", "Path as the argument says it."),
             text(
                 "real",
@@ -112,13 +82,17 @@ pub const TABLES: &[Table] = &[
             text("family", "Address family (`AF_INET`)."),
             text("remote", "Address of the other side: `192.0.2.1:80`, `[::1]:80`, or a socket's path."),
             text("phase", "`boot`, `user` or `exit`; see Phase."),
-            text("win", "Window it lies in; null outside of every window."),
+            text(
+                "win",
+                "Name of the window it was begun in; of the one opened last, where windows overlap. Null outside of every window.",
+            ),
             int("complete", "0 for a half whose other half the trace does not hold."),
         ],
-        constraint: "primary key (id)",
+        sql: "primary key (id)",
     },
     Table {
         name: "threads",
+        kind: Kind::Table,
         about: "One row for each thread that the trace shows, in the order in which they appear.",
         columns: &[
             RUN,
@@ -132,13 +106,14 @@ pub const TABLES: &[Table] = &[
             int("created_ns", "When the call that made it returned."),
             int("named_ns", "When it was first named."),
             int("exited_ns", "Its end. Null when the trace does not show it."),
-            int("created_id", "`events.id` of the call that made it."),
+            int("created_id", "`events.id` of the call that made it.").to("events"),
         ],
-        constraint: "",
+        sql: "",
     },
     Table {
         name: "fds",
-        about: "One row for each lifetime of a file descriptor: from the call that returned the number to its close.",
+        kind: Kind::Table,
+        about: "One row for each lifetime of a file descriptor: from the call that returned the number, or the fork that handed it down, to what ended it.",
         columns: &[
             int("serial", "Dense over the attempt, from 1."),
             RUN,
@@ -148,20 +123,51 @@ pub const TABLES: &[Table] = &[
                 "kind",
                 "`file`, `dir`, `tcp`, `udp`, `unix`, `pipe`, `epoll`, `eventfd`, `io_uring` or `other`.",
             ),
-            text("path", "Resolved path, or the tracer's words for a socket or pipe."),
+            text("path", "Resolved path, or the tracer's words for a socket or pipe. Without the tracer's `-y` the path as its opener gave it."),
             int("tid", "Thread that opened it. Null when it was open before the trace began."),
-            int("opened_id", "`events.id` of the call that opened it."),
-            int("closed_id", "`events.id` of the call that closed it."),
+            int("opened_id", "`events.id` of the call that opened it, or of the fork that handed it down.").to("events"),
+            int("closed_id", "`events.id` of what ended it: a close, a `dup2`, an `execve`, or the end of its process's last thread.").to("events"),
             int("opened_ns", "End of the call that opened it."),
-            int("closed_ns", "Start of the call that closed it."),
+            int("closed_ns", "Start of the call that closed it; the end of its process, where that ended it."),
+            text(
+                "ended_by",
+                "`close`, `dup` (a `dup2` over it), `exec` (close-on-exec), `exit` (its process ended) or `reused` (the number was returned again). Null while open.",
+            ),
+            int("cloexec", "1 when a successful `execve` ends it."),
         ],
-        constraint: "primary key (serial)",
+        sql: "primary key (serial)",
+    },
+    Table {
+        name: "sockets",
+        kind: Kind::Table,
+        about: "One row for each connection asked for (`connect`) or taken (`accept`), and each socket that listens. A name lookup makes its own: `dgram` sockets, and a `stream` one of family `AF_UNIX`. A TCP connection is `type = 'stream'` and `family <> 'AF_UNIX'`.",
+        columns: &[
+            int("serial", "The lifetime of its descriptor: `fds.serial`.").to("fds"),
+            RUN,
+            TRY,
+            int("fd", "The descriptor's number."),
+            text("family", "`AF_INET`, `AF_INET6`, `AF_UNIX`, ..."),
+            text("type", "`stream`, `dgram`, `seqpacket` or `raw`. Null where the trace does not show the call that made it."),
+            text("direction", "`connect`, `accept` or `listen`."),
+            int("accept_id", "`events.id` of the `accept`.").to("events"),
+            text("local", "Address of this side, as in `events.remote`."),
+            text("remote", "Address of the other side."),
+            int("connect_id", "`events.id` of the `connect`.").to("events"),
+            int(
+                "connected_ns",
+                "When it was connected: the end of the `connect` or `accept`; for a `connect` that does not wait, the start of the first call that showed it done (`SO_ERROR` read as 0, or bytes read or written).",
+            ),
+            int("closed_ns", "Start of the call that closed the descriptor."),
+            text("outcome", "`ok`, the symbol of the error, or `pending` where the trace shows neither."),
+        ],
+        sql: "",
     },
     Table {
         name: "waits",
+        kind: Kind::Table,
         about: "One row for each `epoll_wait`, `epoll_pwait` or `epoll_pwait2` that could sleep (timeout not 0). Those of role `main` in phase `user` are the polls of the event loop.",
         columns: &[
-            int("id", "Its `events.id`."),
+            int("id", "Its `events.id`.").to("events"),
             RUN,
             TRY,
             int("tid", "Thread that waited."),
@@ -174,22 +180,43 @@ pub const TABLES: &[Table] = &[
             ),
             int("ready", "Descriptors that were ready; null when it was interrupted or never returned."),
         ],
-        constraint: "primary key (id)",
+        sql: "primary key (id)",
+    },
+    Table {
+        name: "windows",
+        kind: Kind::Table,
+        about: "One row for each window of the lab that was opened in a run: between two marks, or from reading an HTTP request to the last write of its answer. All threads' events with `id between from_id and to_id` lie in it.",
+        columns: &[
+            RUN,
+            TRY,
+            text("name", "Its name in the lab."),
+            int("from_id", "`events.id` of the mark, or of the read of the request.").to("events"),
+            int(
+                "to_id",
+                "`events.id` of the second mark, or of the last write of the answer. Null when it was never closed: then all that follows lies in it.",
+            )
+            .to("events"),
+            int("opened_ns", "Start of the event that opened it."),
+            int("closed_ns", "End of the event that closed it."),
+        ],
+        sql: "",
     },
     Table {
         name: "marks",
+        kind: Kind::Table,
         about: "One row for each name given to `mark()`: its first call.",
         columns: &[
-            int("id", "`events.id` of the call that left it."),
+            int("id", "`events.id` of the call that left it.").to("events"),
             RUN,
             TRY,
             text("name", "Its name."),
             int("t_ns", "When."),
         ],
-        constraint: "primary key (id)",
+        sql: "primary key (id)",
     },
     Table {
         name: "output",
+        kind: Kind::Table,
         about: "One row for each line that the run wrote.",
         columns: &[
             RUN,
@@ -200,30 +227,80 @@ pub const TABLES: &[Table] = &[
             int(
                 "event_id",
                 "`events.id` of the write that made its first byte. Null where the trace does not show one that agrees with the text.",
-            ),
+            )
+            .to("events"),
             int("t_ns", "Start of that write."),
             int("truncated", "1 when more followed that was not kept: in this line, or behind it."),
         ],
-        constraint: "primary key (run, try, stream, n)",
+        sql: "primary key (run, try, stream, n)",
+    },
+    Table {
+        name: "files",
+        kind: Kind::Table,
+        about: "One row for each file that the run left in its work folder. Filled when the files were collected.",
+        columns: &[
+            RUN,
+            TRY,
+            text("path", "Its path in the work folder."),
+            text("kind", "`file`, `dir`, `link` or `other`."),
+            int("size_bytes", "Its size."),
+            int("mode", "Its permissions, as a number: 420 is 0644."),
+            text("sha256", "SHA-256 of its content in hex, where it was read."),
+            text("text", "Its content, where it is small and UTF-8; of a link, where it leads."),
+        ],
+        sql: "",
+    },
+    Table {
+        name: "requests",
+        kind: Kind::Table,
+        about: "One row for each HTTP request that the lab's own server received from the run. Filled when the lab has such a server.",
+        columns: &[
+            RUN,
+            TRY,
+            int("n", "Number of the request, from 1."),
+            int("conn", "Number of the connection it came by, from 1."),
+            text("method", "Its method."),
+            text("path", "Its target, query included."),
+            int("status", "Status of the answer. Null where there was none."),
+            int("received_ns", "When it was received, by the clock of the trace."),
+            int("responded_ns", "When it was answered."),
+        ],
+        sql: "",
+    },
+    Table {
+        name: "inputs",
+        kind: Kind::Table,
+        about: "One row for each file that was put into the work folder before the run: the learner's, and the lab's own.",
+        columns: &[
+            RUN,
+            TRY,
+            text("path", "Its path in the work folder."),
+            text("sha256", "SHA-256 of its content, in hex."),
+            int("size_bytes", "Its size."),
+        ],
+        sql: "",
     },
     Table {
         name: "answers",
+        kind: Kind::Table,
         about: "One row for each answer the learner gave.",
         columns: &[
             text("id", "The question."),
             text("stage", "`before` (a prediction, locked before the run) or `after` (a conclusion)."),
             any("value", "Text, a number, or 0 and 1 for no and yes; a list or an object as JSON text."),
         ],
-        constraint: "primary key (id, stage)",
+        sql: "primary key (id, stage)",
     },
     Table {
         name: "params",
+        kind: Kind::Table,
         about: "One row for each value drawn by the host for this attempt. A query may also name it: `:id`.",
         columns: &[text("id", "Its name."), any("value", "As in `answers`.")],
-        constraint: "primary key (id)",
+        sql: "primary key (id)",
     },
     Table {
         name: "notes",
+        kind: Kind::Table,
         about: "Everything odd that was met while the trace was read.",
         columns: &[
             RUN,
@@ -231,45 +308,6 @@ pub const TABLES: &[Table] = &[
             int("line", "Line of the trace; 0 where it concerns the whole trace."),
             text("text", "What was odd."),
         ],
-        constraint: "",
+        sql: "",
     },
 ];
-
-/// The statements that make the tables.
-pub(crate) fn create() -> String {
-    let mut sql = String::new();
-    for table in TABLES {
-        let columns = table.columns.iter().map(|column| format!("{} {}", column.name, column.kind));
-        let constraint = (!table.constraint.is_empty()).then(|| table.constraint.to_owned());
-        let body: Vec<String> = columns.chain(constraint).collect();
-        // Strict: a value of the wrong type is our mistake and must not pass silently.
-        let _ = writeln!(sql, "create table {} (\n  {}\n) strict;", table.name, body.join(",\n  "));
-    }
-    let _ = writeln!(sql, "pragma user_version = {VERSION};");
-    sql
-}
-
-/// The statement that adds one row to a table, every column in order.
-pub(crate) fn insert(table: &str) -> String {
-    let columns = TABLES.iter().find(|t| t.name == table).map_or(0, |t| t.columns.len());
-    format!("insert into {table} values ({})", vec!["?"; columns].join(", "))
-}
-
-/// The tables in Markdown, as `docs/evidence.md` shows them.
-#[must_use]
-pub fn markdown() -> String {
-    let mut page = String::new();
-    for table in TABLES {
-        let _ = write!(
-            page,
-            "### `{}`\n\n{}\n\n| column | type | meaning |\n|---|---|---|\n",
-            table.name, table.about
-        );
-        for column in table.columns {
-            let _ = writeln!(page, "| `{}` | {} | {} |", column.name, column.kind, column.about);
-        }
-        page.push('\n');
-    }
-    page.truncate(page.trim_end().len());
-    page
-}

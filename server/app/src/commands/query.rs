@@ -1,0 +1,5 @@
+use crate::explore;
+
+pub(crate) fn run() -> anyhow::Result<()> {
+    explore::child::run()
+}
