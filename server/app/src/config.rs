@@ -28,9 +28,14 @@ pub(crate) enum Command {
     Migrate(Database),
     /// Prints the OpenAPI document of the API.
     Openapi,
+<<<<<<< HEAD
+    /// Asks traces of strace: an overview, a summary, a picture, SQL. See docs/trace.md.
+    Trace(Trace),
+=======
     /// Answers one question to evidence, both from standard input: how `serve` asks it.
     #[command(hide = true)]
     Query,
+>>>>>>> main
 }
 
 /// How logs are written: to standard error.
@@ -181,4 +186,80 @@ impl Timing {
 pub(crate) enum Switch {
     On,
     Off,
+}
+
+/// `todoku trace`
+#[derive(Debug, Args)]
+#[command(after_help = TRACE_HELP)]
+pub(crate) struct Trace {
+    /// Text that strace wrote, as it is or as .gz or .zst; - is standard input.
+    #[arg(required = true, value_name = "FILE")]
+    pub(crate) files: Vec<PathBuf>,
+    /// Asks the evidence of the traces a query; @FILE reads it from a file.
+    #[arg(long, value_name = "QUERY")]
+    pub(crate) sql: Option<String>,
+    /// Form of the answer to --sql.
+    #[arg(long, value_enum, default_value = "table", requires = "sql")]
+    pub(crate) format: Format,
+    /// Sums up calls, roles, paths and sockets.
+    #[arg(long)]
+    pub(crate) summary: bool,
+    /// Draws the threads along the time.
+    #[arg(long)]
+    pub(crate) timeline: bool,
+    /// Draws the start of the runtime too.
+    #[arg(long, requires = "timeline")]
+    pub(crate) boot: bool,
+    /// Columns of the picture; those of the terminal, or 100, when not given.
+    #[arg(long, requires = "timeline", value_parser = clap::value_parser!(u16).range(40..=1000))]
+    pub(crate) width: Option<u16>,
+    /// Writes the evidence as a SQLite database.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: Option<PathBuf>,
+    /// Writes a picture for https://ui.perfetto.dev.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) perfetto: Option<PathBuf>,
+    /// Absolute path of the script that was run: what comes before its opening is phase boot.
+    #[arg(long, value_name = "SCRIPT")]
+    pub(crate) entry: Option<String>,
+    /// Longest time of the query, in seconds.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60)]
+    pub(crate) timeout: u32,
+    /// Bytes of text read of a trace; K, M and G are powers of 1024.
+    #[arg(long, value_name = "BYTES", default_value = "4095M", value_parser = bytes)]
+    pub(crate) max_bytes: usize,
+    /// Events read of a trace.
+    #[arg(long, value_name = "COUNT", default_value_t = 20_000_000)]
+    pub(crate) max_events: usize,
+}
+
+const TRACE_HELP: &str = "Exit status: 0 done, 1 a file could not be read or written, 2 the command line is wrong, \
+3 the query is wrong or over a bound.";
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    Table,
+    Csv,
+    Json,
+    Markdown,
+}
+
+/// A number of bytes, up to what a trace can hold.
+fn bytes(text: &str) -> Result<usize, String> {
+    let (digits, unit) = match text.to_ascii_uppercase().chars().last() {
+        Some('K') => (&text[..text.len() - 1], 1 << 10),
+        Some('M') => (&text[..text.len() - 1], 1 << 20),
+        Some('G') => (&text[..text.len() - 1], 1 << 30),
+        _ => (text, 1),
+    };
+    let count: usize = digits.parse().map_err(|_| "a number, with K, M or G behind it if wanted".to_owned())?;
+    count
+        .checked_mul(unit)
+        .filter(|bytes| (1..=u32::MAX as usize).contains(bytes))
+        .ok_or_else(|| "from 1 to 4294967295 bytes".to_owned())
+}
+
+/// Whether colours are unwanted (<https://no-color.org>).
+pub(crate) fn no_color() -> bool {
+    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }

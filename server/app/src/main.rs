@@ -8,25 +8,31 @@ mod http;
 mod judge;
 mod worker;
 
+use std::process::ExitCode;
+
 use clap::Parser;
 use config::{Cli, Command};
 
-fn main() -> anyhow::Result<()> {
+fn main() -> anyhow::Result<ExitCode> {
     let cli = Cli::parse();
     // Bounds its own memory, which has no room for a runtime's threads; and logs nothing.
     if matches!(cli.command, Command::Query) {
-        return commands::query::run();
+        commands::query::run()?;
+        return Ok(ExitCode::SUCCESS);
     }
     cli.log.init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(async {
-        match cli.command {
-            Command::Serve(config) => commands::serve::run(config).await,
-            Command::Work(config) => commands::work::run(config).await,
-            Command::Verify(config) => commands::verify::run(config).await,
-            Command::Migrate(config) => commands::migrate::run(config).await,
-            Command::Openapi => commands::openapi::run(),
-            Command::Query => commands::query::run(),
-        }
-    })
+    match cli.command {
+        Command::Serve(config) => block_on(commands::serve::run(config))?,
+        Command::Work(config) => block_on(commands::work::run(config))?,
+        Command::Verify(config) => block_on(commands::verify::run(config))?,
+        Command::Migrate(config) => block_on(commands::migrate::run(config))?,
+        Command::Openapi => commands::openapi::run()?,
+        Command::Query => commands::query::run()?,
+        Command::Trace(config) => return Ok(commands::trace::run(&config)),
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }

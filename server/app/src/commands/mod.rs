@@ -4,6 +4,7 @@ pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod query;
 pub(crate) mod serve;
+pub(crate) mod trace;
 pub(crate) mod verify;
 pub(crate) mod work;
 
