@@ -28,14 +28,11 @@ pub(crate) enum Command {
     Migrate(Database),
     /// Prints the OpenAPI document of the API.
     Openapi,
-<<<<<<< HEAD
     /// Asks traces of strace: an overview, a summary, a picture, SQL. See docs/trace.md.
     Trace(Trace),
-=======
     /// Answers one question to evidence, both from standard input: how `serve` asks it.
     #[command(hide = true)]
     Query,
->>>>>>> main
 }
 
 /// How logs are written: to standard error.
@@ -252,14 +249,10 @@ fn bytes(text: &str) -> Result<usize, String> {
         Some('G') => (&text[..text.len() - 1], 1 << 30),
         _ => (text, 1),
     };
-    let count: usize = digits.parse().map_err(|_| "a number, with K, M or G behind it if wanted".to_owned())?;
+    let count: usize =
+        digits.parse().map_err(|_| "a number, with K, M or G behind it if wanted".to_owned())?;
     count
         .checked_mul(unit)
         .filter(|bytes| (1..=u32::MAX as usize).contains(bytes))
         .ok_or_else(|| "from 1 to 4294967295 bytes".to_owned())
-}
-
-/// Whether colours are unwanted (<https://no-color.org>).
-pub(crate) fn no_color() -> bool {
-    std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty())
 }

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, bail, ensure};
 use evidence::{RunInput, printable};
-use strace::{EventKind, Limits, Options, Parser, Trace};
+use strace::{EventKind, Limits, Options, Parser, Summarizer, Summary, Trace};
 
 use super::units;
 use crate::config;
@@ -17,12 +17,41 @@ const CHUNK: usize = 256 << 10;
 /// A smaller file is read before anybody could follow a bar.
 const WORTH_A_BAR: u64 = 16 << 20;
 
-/// What is to be read.
+/// What is to be read: one file, or the files of `strace -ff`, one for each thread.
 pub(super) struct Source {
-    /// `None` for standard input.
-    path: Option<PathBuf>,
+    /// `-` for standard input.
+    path: PathBuf,
+    /// Number and file of each thread.
+    threads: Vec<(u32, PathBuf)>,
     /// The run's label in the tables.
     label: String,
+}
+
+impl Source {
+    /// As it is named to people.
+    fn name(&self) -> String {
+        if is_stdin(&self.path) { "standard input".to_owned() } else { self.path.display().to_string() }
+    }
+}
+
+fn is_stdin(path: &Path) -> bool {
+    path.as_os_str() == "-"
+}
+
+/// What a source is read for.
+#[derive(Clone, Copy)]
+pub(super) struct Want {
+    pub(super) trace: bool,
+    pub(super) summary: bool,
+}
+
+/// What was read of a source.
+pub(super) struct Reading {
+    pub(super) label: String,
+    /// The file as it was named to us.
+    pub(super) name: String,
+    pub(super) read: Option<Read>,
+    pub(super) summary: Option<Summary>,
 }
 
 /// A trace that was read, and what it says of its run.
@@ -45,14 +74,14 @@ impl Read {
     fn new(name: String, label: String, trace: Trace) -> Self {
         let main = trace.threads.first().map_or(0, |thread| thread.tid);
         let last = trace.events.iter().rev().find(|event| event.kind == EventKind::Exit && event.tid == main);
-        let exit_code = last.and_then(|end| end.ret).and_then(|code| i32::try_from(code).ok());
+        let exit_code = last.and_then(strace::Event::ret).and_then(|code| i32::try_from(code).ok());
         let signal = last.and_then(|end| trace.signal(end)).map(str::to_owned);
         let outcome = match (exit_code, &signal) {
             (Some(_), _) => "exited",
             (None, Some(_)) => "signalled",
             (None, None) => "unknown",
         };
-        let ends = trace.events.iter().filter_map(|event| event.end_ns().or(event.t_ns));
+        let ends = trace.events.iter().filter_map(|event| event.end_ns().or(event.t_ns()));
         let wall_ns = ends.max().unwrap_or(0);
         let command = command(&trace);
         Self { label, name, command, outcome, exit_code, signal, wall_ns, trace }
@@ -68,16 +97,9 @@ impl Read {
             exit_code: self.exit_code,
             signal: self.signal.as_deref(),
             wall_ns: self.wall_ns,
-            cpu_ns: None,
-            max_rss_bytes: None,
-            oom: false,
-            milli_cpus: 0,
             trace: Some(&self.trace),
             trace_bytes: self.trace.text().len() as u64,
-            stdout: b"",
-            stdout_dropped: 0,
-            stderr: b"",
-            stderr_dropped: 0,
+            ..RunInput::default()
         }
     }
 }
@@ -93,46 +115,65 @@ fn command(trace: &Trace) -> Vec<String> {
 }
 
 /// The traces that the arguments name. One that does not exist may be what `strace -ff -o NAME` was
-/// given: then NAME.1, NAME.2, ... are meant.
+/// given: then NAME.1, NAME.2, ... are meant. Two or more of those named one by one are one trace too.
 pub(super) fn sources(files: &[PathBuf]) -> anyhow::Result<Vec<Source>> {
-    let mut paths = Vec::new();
+    for (index, file) in files.iter().enumerate() {
+        ensure!(!files[..index].contains(file), "{} is given twice", file.display());
+    }
+    let mut sources: Vec<Source> = Vec::new();
     for file in files {
-        match parts(file) {
-            Some(parts) => paths.extend(parts),
-            None => paths.push(file.clone()),
+        let siblings: Vec<_> = match numbered(file) {
+            Some((prefix, _)) => {
+                files.iter().filter(|other| numbered(other).is_some_and(|o| o.0 == prefix)).collect()
+            }
+            None => Vec::new(),
+        };
+        let (path, threads) = match numbered(file).filter(|_| siblings.len() > 1) {
+            Some((prefix, number)) => {
+                if let Some(source) = sources.iter_mut().find(|source| source.path == prefix) {
+                    source.threads.push((number, file.clone()));
+                    continue;
+                }
+                (prefix, vec![(number, file.clone())])
+            }
+            None => (file.clone(), parts(file)),
+        };
+        sources.push(Source { label: label(&path), path, threads });
+    }
+    // Two files of one name in two folders are told apart by their paths.
+    let short: Vec<String> = sources.iter().map(|source| source.label.clone()).collect();
+    for source in &mut sources {
+        if short.iter().filter(|other| **other == source.label).count() > 1 {
+            source.label = source.path.to_string_lossy().into_owned();
         }
     }
-    for (index, path) in paths.iter().enumerate() {
-        ensure!(!paths[..index].contains(path), "{} is given twice", path.display());
-    }
-    let short: Vec<String> = paths.iter().map(|path| label(path)).collect();
-    let source = |(path, label): (PathBuf, &String)| {
-        let unique = short.iter().filter(|other| *other == label).count() == 1;
-        let label = if unique { label.clone() } else { path.to_string_lossy().into_owned() };
-        Source { path: (path.as_os_str() != "-").then_some(path), label }
-    };
-    Ok(paths.into_iter().zip(&short).map(source).collect())
+    Ok(sources)
 }
 
-/// The files of `strace -ff`, by number; `None` where there are none, or where `prefix` is a file itself.
-fn parts(prefix: &Path) -> Option<Vec<PathBuf>> {
-    if prefix.as_os_str() == "-" || prefix.exists() {
-        return None;
+/// `run.17` as `run` and 17.
+fn numbered(path: &Path) -> Option<(PathBuf, u32)> {
+    let number = path.extension()?.to_str()?.parse().ok()?;
+    Some((path.with_extension(""), number))
+}
+
+/// The files of `strace -ff -o PREFIX`, by number; none where `prefix` is a file itself.
+fn parts(prefix: &Path) -> Vec<(u32, PathBuf)> {
+    if is_stdin(prefix) || prefix.exists() {
+        return Vec::new();
     }
-    let name = format!("{}.", prefix.file_name()?.to_str()?);
     let folder = prefix.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut found: Vec<(u32, PathBuf)> = Vec::new();
-    for entry in std::fs::read_dir(folder).ok()?.filter_map(Result::ok) {
-        let number = entry.file_name().to_str().and_then(|file| file.strip_prefix(&name)?.parse().ok());
-        found.extend(number.map(|number| (number, prefix.with_file_name(entry.file_name()))));
-    }
-    found.sort_unstable();
-    (!found.is_empty()).then(|| found.into_iter().map(|(_, path)| path).collect())
+    let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
+    let files = entries.filter_map(Result::ok).map(|entry| prefix.with_file_name(entry.file_name()));
+    let parts = files
+        .filter_map(|file| numbered(&file).filter(|(of, _)| of == prefix).map(|(_, number)| (number, file)));
+    let mut parts: Vec<_> = parts.collect();
+    parts.sort_unstable();
+    parts
 }
 
 /// A file's name without what says how it is written.
 fn label(path: &Path) -> String {
-    if path.as_os_str() == "-" {
+    if is_stdin(path) {
         return "stdin".to_owned();
     }
     let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
@@ -141,29 +182,91 @@ fn label(path: &Path) -> String {
 }
 
 /// Reads a trace. What is wrong with it names the file and, where there is one, the line.
-pub(super) fn read(source: Source, config: &config::Trace) -> anyhow::Result<Read> {
-    let name = source.path.as_deref().map_or("standard input".to_owned(), |path| path.display().to_string());
-    let (bytes, total): (Box<dyn io::Read>, u64) = match &source.path {
-        None => (Box::new(io::stdin().lock()), 0),
-        Some(path) => {
-            let file = File::open(path).with_context(|| name.clone())?;
-            let about = file.metadata().with_context(|| name.clone())?;
-            ensure!(!about.is_dir(), "{name}: it is a folder");
-            (Box::new(file), about.len())
+pub(super) fn read(source: &Source, config: &config::Trace, want: Want) -> anyhow::Result<Reading> {
+    let name = source.name();
+    let limits = Limits { bytes: config.max_bytes, events: config.max_events, ..Limits::default() };
+    let options = Options { entry: config.entry.clone(), limits, ..Options::default() };
+    let mut parser = want.trace.then(|| Parser::new(options));
+    let mut summarizer = want.summary.then(|| Summarizer::new(config.entry.clone()));
+    let mut take = |chunk: &[u8]| {
+        if let Some(summarizer) = &mut summarizer {
+            summarizer.push(chunk);
+        }
+        match &mut parser {
+            Some(parser) => {
+                parser.push(chunk);
+                !parser.is_full()
+            }
+            None => true,
         }
     };
-    let limits = Limits { bytes: config.max_bytes, events: config.max_events, ..Limits::default() };
-    let parser = Parser::new(Options { entry: config.entry.clone(), limits });
-    let trace = parse(Counted { bytes, bar: Bar::new(&name, total) }, parser, &name)?;
-    check(&trace).with_context(|| name.clone())?;
-    Ok(Read::new(name, source.label, trace))
+    if source.threads.is_empty() {
+        pour(&source.path, &name, &mut take)?;
+    } else {
+        merged(&source.threads)?.chunks(CHUNK).all(&mut take);
+    }
+    let read = parser.map(|parser| Read::new(name.clone(), source.label.clone(), parser.finish()));
+    if let Some(read) = &read {
+        check(&read.trace).with_context(|| name.clone())?;
+    }
+    let summary = summarizer.map(Summarizer::finish);
+    if let Some(Summary { events: 0, first_unread, .. }) = &summary {
+        match first_unread {
+            Some((line, why)) => bail!("{name}: line {line}: not the text of strace: {why}"),
+            None => bail!("{name}: no line of it is an event of strace"),
+        }
+    }
+    Ok(Reading { label: source.label.clone(), name, read, summary })
 }
 
-fn parse(mut bytes: Counted, mut parser: Parser, name: &str) -> anyhow::Result<Trace> {
+/// The files of single threads as one text.
+fn merged(threads: &[(u32, PathBuf)]) -> anyhow::Result<Vec<u8>> {
+    let mut texts = Vec::with_capacity(threads.len());
+    for (number, path) in threads {
+        let mut text = Vec::new();
+        pour(path, &path.display().to_string(), &mut |chunk| {
+            text.extend_from_slice(chunk);
+            true
+        })?;
+        texts.push((*number, text));
+    }
+    let texts: Vec<_> = texts.iter().map(|(number, text)| (*number, text.as_slice())).collect();
+    Ok(strace::merge(&texts))
+}
+
+/// Gives the text of a file, unpacked, to `take` until that has enough.
+fn pour(path: &Path, name: &str, take: &mut dyn FnMut(&[u8]) -> bool) -> anyhow::Result<()> {
+    let (bytes, total): (Box<dyn io::Read>, u64) = if is_stdin(path) {
+        (Box::new(io::stdin().lock()), 0)
+    } else {
+        let file = File::open(path).with_context(|| name.to_owned())?;
+        let about = file.metadata().with_context(|| name.to_owned())?;
+        ensure!(!about.is_dir(), "{name}: it is a folder");
+        (Box::new(file), about.len())
+    };
+    let mut text = unpacked(Counted { bytes, bar: Bar::new(name, total) }, name)?;
+    let mut chunk = vec![0; CHUNK];
+    let mut lines = 1;
+    loop {
+        let length = match text.read(&mut chunk) {
+            Ok(0) => return Ok(()),
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(error).with_context(|| format!("{name}, line {lines}")),
+        };
+        lines += memchr::memchr_iter(b'\n', &chunk[..length]).count();
+        if !take(&chunk[..length]) {
+            return Ok(());
+        }
+    }
+}
+
+/// The text of a file, by what its first bytes say it is.
+fn unpacked(mut bytes: Counted, name: &str) -> anyhow::Result<Box<dyn io::Read>> {
     let mut magic = Vec::new();
     bytes.by_ref().take(6).read_to_end(&mut magic).with_context(|| name.to_owned())?;
     let bytes = io::Cursor::new(magic.clone()).chain(bytes);
-    let mut text: Box<dyn io::Read> = match magic.as_slice() {
+    Ok(match magic.as_slice() {
         [] => bail!("{name}: it is empty"),
         [0x1f, 0x8b, ..] => Box::new(flate2::read::MultiGzDecoder::new(bytes)),
         [0x28, 0xb5, 0x2f, 0xfd, ..] => Box::new(zstd::Decoder::new(bytes).with_context(|| name.to_owned())?),
@@ -172,24 +275,7 @@ fn parse(mut bytes: Counted, mut parser: Parser, name: &str) -> anyhow::Result<T
         }
         b"SQLite" => bail!("{name}: it is a database already: open it with sqlite3"),
         _ => Box::new(bytes),
-    };
-    let mut chunk = vec![0; CHUNK];
-    let mut lines = 1;
-    loop {
-        let length = match text.read(&mut chunk) {
-            Ok(0) => break,
-            Ok(length) => length,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error).with_context(|| format!("{name}, line {lines}")),
-        };
-        lines += chunk[..length].iter().filter(|&&byte| byte == b'\n').count();
-        parser.push(&chunk[..length]);
-        if parser.is_full() {
-            break;
-        }
-    }
-    drop(text);
-    Ok(parser.finish())
+    })
 }
 
 /// A text without any event is no trace: says what its first odd line holds.
@@ -197,8 +283,11 @@ fn check(trace: &Trace) -> anyhow::Result<()> {
     if !trace.events.is_empty() {
         return Ok(());
     }
-    let Some(note) = trace.notes.iter().find(|note| note.line > 0) else {
-        bail!("no line of it is an event of strace");
+    // A table of `strace -c` alone is something.
+    let odd = trace.notes.iter().find(|note| note.line > 0).filter(|_| trace.summary.is_empty());
+    let Some(note) = odd else {
+        ensure!(!trace.summary.is_empty(), "no line of it is an event of strace");
+        return Ok(());
     };
     let line: String = trace.line(note.line).chars().take(60).collect();
     bail!("line {}: not the text of strace: {}", note.line, printable(&line))
@@ -270,6 +359,7 @@ mod tests {
         assert_eq!(labels(&["x/read.strace", "b.strace.gz", "c.zst", "-"]), ["read", "b", "c", "stdin"]);
         assert_eq!(labels(&["x/a.strace", "y/a.strace", "b"]), ["x/a.strace", "y/a.strace", "b"]);
         assert_eq!(labels(&[".strace"]), [".strace"]);
+        assert_eq!(labels(&["x/run.17", "x/run.18", "y.1"]), ["run", "y.1"]);
         let twice = sources(&["a".into(), "a".into()]).err().unwrap();
         assert_eq!(twice.to_string(), "a is given twice");
     }
@@ -277,7 +367,10 @@ mod tests {
     #[test]
     fn the_command_is_the_first_execve() {
         let of = |text: &str| command(&strace::parse(text.as_bytes(), &Options::default()));
-        assert_eq!(of("1 execve(\"/n\", [\"node\", \"a \\\"b\\\".js\"], 0x7 /* 3 vars */) = 0\n"), ["node", "a \"b\".js"]);
+        assert_eq!(
+            of("1 execve(\"/n\", [\"node\", \"a \\\"b\\\".js\"], 0x7 /* 3 vars */) = 0\n"),
+            ["node", "a \"b\".js"]
+        );
         assert_eq!(of("1 execve(\"/n\", [\"node\", \"x\"...], 0x7 /* 3 vars */) = 0\n"), [] as [&str; 0]);
         assert_eq!(of("1 getpid() = 1\n"), [] as [&str; 0]);
     }

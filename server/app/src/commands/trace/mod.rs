@@ -16,7 +16,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 use evidence::{Evidence, Overflow, QueryLimits, RunInput, printable};
-use input::Read;
+use input::{Read, Reading, Want};
 
 use crate::config::{self, Format};
 
@@ -73,34 +73,36 @@ fn complain(what: &str) {
 fn answer(config: &config::Trace) -> Result<(), Failure> {
     let sql = config.sql.as_deref().map(query_text).transpose()?;
     let sources = input::sources(&config.files).map_err(Failure::Usage)?;
-    let mut traces = Vec::new();
-    for source in sources {
-        let read = input::read(source, config)?;
-        warn(&read);
-        traces.push(read);
+    let silent = sql.is_some() || config.out.is_some() || config.perfetto.is_some();
+    let overview = !(config.summary || config.timeline || silent);
+    let want = Want { trace: overview || config.timeline || silent, summary: overview || config.summary };
+    let mut readings = Vec::new();
+    for source in &sources {
+        let reading = input::read(source, config, want)?;
+        warn(&reading);
+        readings.push(reading);
     }
     let mut out = BufWriter::new(io::stdout().lock());
-    let many = traces.len() > 1;
-    let silent = sql.is_some() || config.out.is_some() || config.perfetto.is_some();
-    for read in &traces {
-        if many && (config.summary || config.timeline) {
-            writeln!(out, "== {} ==\n", printable(&read.label))?;
+    for reading in &readings {
+        if readings.len() > 1 && (config.summary || config.timeline) {
+            writeln!(out, "== {} ==\n", printable(&reading.label))?;
         }
-        if config.summary {
-            summary::print(&read.trace, &mut out)?;
+        if let Some(summary) = reading.summary.as_ref().filter(|_| config.summary) {
+            summary::print(summary, &mut out)?;
         }
-        if config.timeline {
+        if let Some(read) = reading.read.as_ref().filter(|_| config.timeline) {
             timeline::print(read, config, &mut out)?;
         }
-        if !(config.summary || config.timeline || silent) {
-            overview::print(read, config.entry.is_some(), &mut out)?;
+        if let (true, Some(read), Some(summary)) = (overview, &reading.read, &reading.summary) {
+            overview::print(read, summary, config.entry.is_some(), &mut out)?;
         }
     }
-    if !(config.summary || config.timeline || silent) {
+    if overview {
         overview::hints(&config.files, config.entry.is_some(), &mut out)?;
     }
     out.flush()?;
     if silent {
+        let traces: Vec<Read> = readings.into_iter().filter_map(|reading| reading.read).collect();
         tables(&traces, sql.as_deref(), config, &mut out)?;
     }
     Ok(out.flush()?)
@@ -114,9 +116,9 @@ fn tables(
     out: &mut impl Write,
 ) -> Result<(), Failure> {
     let runs: Vec<RunInput<'_>> = traces.iter().map(Read::run).collect();
-    let evidence = Evidence::build(&runs, &[], &BTreeMap::new()).context("cannot make the tables")?;
+    let evidence = Evidence::build(&runs, &[], &BTreeMap::new(), &[]).context("cannot make the tables")?;
     if let Some(path) = &config.out {
-        let bytes = evidence.to_bytes().context("cannot make the database")?;
+        let bytes = evidence.export().context("cannot make the database")?;
         save::atomically(path, |file| Ok(file.write_all(&bytes)?))?;
     }
     if let Some(path) = &config.perfetto {
@@ -157,16 +159,30 @@ fn query_text(sql: &str) -> Result<String, Failure> {
 }
 
 /// Says what is odd about a trace.
-fn warn(read: &Read) {
-    let (label, notes) = (&read.name, &read.trace.notes);
-    for note in notes.iter().take(NOTES_SHOWN) {
-        let place = if note.line == 0 { String::new() } else { format!(", line {}", note.line) };
-        complain(&format!("{label}{place}: {}", note.text));
-    }
-    if notes.len() > NOTES_SHOWN {
-        complain(&format!("{label}: {} more notes (--sql \"select * from notes\")", notes.len() - NOTES_SHOWN));
-    }
-    for reason in &read.trace.incomplete {
-        complain(&format!("{label}: not complete: {}", reason.as_str()));
+fn warn(reading: &Reading) {
+    let name = &reading.name;
+    if let Some(read) = &reading.read {
+        let notes = &read.trace.notes;
+        for note in notes.iter().take(NOTES_SHOWN) {
+            let place = if note.line == 0 { String::new() } else { format!(", line {}", note.line) };
+            complain(&format!("{name}{place}: {}", note.text));
+        }
+        if notes.len() > NOTES_SHOWN {
+            complain(&format!(
+                "{name}: {} more notes (--sql \"select * from notes\")",
+                notes.len() - NOTES_SHOWN
+            ));
+        }
+        for reason in &read.trace.incomplete {
+            complain(&format!("{name}: not complete: {}", reason.as_str()));
+        }
+    } else if let Some(summary) = &reading.summary {
+        if let Some((line, why)) = summary.first_unread {
+            let others = summary.unread.saturating_sub(1);
+            complain(&format!("{name}, line {line}: {why} (and {others} more lines that could not be read)"));
+        }
+        if summary.unfinished > 0 {
+            complain(&format!("{name}: {} calls have no end", summary.unfinished));
+        }
     }
 }

@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use evidence::printable;
-use strace::{Phase, Role, Trace};
+use strace::{Phase, Role, Summary, Trace};
 
 use super::input::Read;
 use super::{summary, units};
@@ -12,7 +12,7 @@ use super::{summary, units};
 /// Calls that are listed.
 const CALLS: usize = 8;
 
-pub(super) fn print(read: &Read, entry: bool, out: &mut impl Write) -> io::Result<()> {
+pub(super) fn print(read: &Read, summary: &Summary, entry: bool, out: &mut impl Write) -> io::Result<()> {
     let trace = &read.trace;
     let size = units::size(trace.text().len() as u64);
     let lines = units::count(trace.lines() as usize, "line");
@@ -37,11 +37,15 @@ pub(super) fn print(read: &Read, entry: bool, out: &mut impl Write) -> io::Resul
         let names: Vec<&str> = trace.marks.iter().map(|mark| mark.name.as_str()).collect();
         field(out, "marks", &names.join(", "))?;
     }
+    if !trace.summary.is_empty() {
+        let rows = units::count(trace.summary.len(), "row");
+        field(out, "table", &format!("{rows} of strace -c: --sql \"select * from syscall_summary\""))?;
+    }
     if !trace.notes.is_empty() {
         field(out, "notes", &trace.notes.len().to_string())?;
     }
     writeln!(out)?;
-    let mut calls = summary::calls(trace);
+    let mut calls = summary::calls(&summary.calls);
     let more = calls.rows.len().saturating_sub(CALLS);
     calls.rows.truncate(CALLS);
     calls.write(evidence::Format::Table, out)?;
@@ -57,11 +61,12 @@ fn field(out: &mut impl Write, name: &str, value: &str) -> io::Result<()> {
 
 fn time(read: &Read, entry: bool) -> String {
     let trace = &read.trace;
-    if trace.events.iter().all(|event| event.t_ns.is_none()) {
+    if trace.events.iter().all(|event| event.t_ns().is_none()) {
         return "not recorded (strace -ttt -T)".to_owned();
     }
     let all = units::duration(read.wall_ns);
-    let begins = |phase: Phase| trace.events.iter().find(|event| event.phase == phase).and_then(|event| event.t_ns);
+    let begins =
+        |phase: Phase| trace.events.iter().find(|event| event.phase == phase).and_then(strace::Event::t_ns);
     let exit = begins(Phase::Exit).unwrap_or(read.wall_ns);
     match begins(Phase::User) {
         Some(user) if entry => {
@@ -95,7 +100,10 @@ pub(super) fn hints(files: &[PathBuf], entry: bool, out: &mut impl Write) -> io:
     }
     writeln!(out, "  todoku trace {files} --summary")?;
     writeln!(out, "  todoku trace {files} --timeline")?;
-    writeln!(out, "  todoku trace {files} --sql \"select role, count(*) as calls from events group by role\"")?;
+    writeln!(
+        out,
+        "  todoku trace {files} --sql \"select role, count(*) as calls from events group by role\""
+    )?;
     writeln!(out, "  todoku trace {files} --out evidence.sqlite --perfetto trace.json")
 }
 
@@ -103,5 +111,9 @@ pub(super) fn hints(files: &[PathBuf], entry: bool, out: &mut impl Write) -> io:
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "/._-+=:,@%".contains(c);
     let shown = printable(word);
-    if !word.is_empty() && word.chars().all(plain) { shown.into() } else { format!("'{}'", shown.replace('\'', "'\\''")) }
+    if !word.is_empty() && word.chars().all(plain) {
+        shown.into()
+    } else {
+        format!("'{}'", shown.replace('\'', "'\\''"))
+    }
 }

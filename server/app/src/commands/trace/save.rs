@@ -1,14 +1,16 @@
 //! Files that are there whole or not at all.
 
 use std::fs::{File, OpenOptions};
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, bail};
 
 /// Writes a file beside its place and moves it there when it is whole: an older one of that name stays
 /// as it is until then, and for good where writing fails.
-pub(super) fn atomically(path: &Path, write: impl FnOnce(&mut File) -> anyhow::Result<()>) -> anyhow::Result<()> {
+pub(super) fn atomically(
+    path: &Path,
+    write: impl FnOnce(&mut File) -> anyhow::Result<()>,
+) -> anyhow::Result<()> {
     let doing = || format!("cannot write {}", path.display());
     match std::fs::metadata(path) {
         Ok(there) if there.is_dir() => bail!("{}: it is a folder", doing()),
