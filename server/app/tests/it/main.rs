@@ -6,4 +6,5 @@ mod architecture;
 mod graded;
 mod openapi;
 mod support;
+mod trace;
 mod worker;

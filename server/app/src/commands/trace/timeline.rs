@@ -69,17 +69,12 @@ pub(super) fn print(read: &Read, config: &config::Trace, out: &mut impl Write) -
     }
     writeln!(out)?;
     for mark in marks {
-        writeln!(out, "{:NAME$} {mark}", "")?;
+        writeln!(out, "  {mark}")?;
     }
     let legend: Vec<String> =
         Family::ALL.iter().map(|family| format!("{} {}", letter(*family), family.as_str())).collect();
-    writeln!(out, "{:NAME$} {}", "", legend.join("   "))?;
-    writeln!(
-        out,
-        "{:NAME$} a column is {}; blank: in no traced call\n",
-        "",
-        units::duration(span.time(1) - start)
-    )
+    writeln!(out, "  {}", legend.join("   "))?;
+    writeln!(out, "  a column is {}; blank: in no traced call\n", units::duration(span.time(1) - start))
 }
 
 /// Columns of the terminal that the output goes to.
