@@ -7,4 +7,5 @@ mod graded;
 mod openapi;
 mod support;
 mod trace;
+mod trace_manual;
 mod worker;

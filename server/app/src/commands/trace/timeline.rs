@@ -129,7 +129,10 @@ fn lanes(trace: &Trace, span: Span) -> Vec<Vec<char>> {
         let (Some(lane), Some(from)) = (weights.get_mut(event.thread as usize), event.t_ns()) else {
             continue;
         };
-        let to = event.end_ns().unwrap_or(if event.complete { from } else { span.end });
+        // A call that never returned lasted until its thread's end.
+        let open = event.ret().is_none() && trace.errno(event).is_none();
+        let ended = trace.thread(event).exited_ns.unwrap_or(span.end);
+        let to = event.end_ns().unwrap_or(if open { ended } else { from });
         if to < span.start {
             continue;
         }
