@@ -313,6 +313,17 @@ impl Fds {
         }
     }
 
+    /// The process that had no number has this one.
+    pub(crate) fn rename_first(&mut self, pid: u32) {
+        for lifetime in &mut self.lifetimes {
+            for number in std::iter::once(&mut lifetime.pid).chain(&mut lifetime.tid) {
+                if *number == 0 {
+                    *number = pid;
+                }
+            }
+        }
+    }
+
     /// The lifetimes, and what events' serials are to be changed to.
     pub(crate) fn finish(self) -> (Vec<FdLifetime>, Option<Vec<u32>>) {
         if self.aliases.is_empty() {

@@ -20,6 +20,7 @@ mod model;
 mod names;
 mod pairs;
 mod parse;
+mod record;
 mod roles;
 mod scan;
 mod stream;
@@ -29,6 +30,7 @@ mod table;
 mod tally;
 mod thread;
 mod trace;
+mod unnamed;
 mod value;
 
 pub use argv::argv;

@@ -190,7 +190,9 @@ fn open_end(line: &[u8], start: usize) -> (usize, HeadEnd) {
     {
         return (start + mark, HeadEnd::PidChanged(u32::try_from(tid).unwrap_or(0)));
     }
-    (line.len(), HeadEnd::Cut)
+    // On a terminal the tracer's remark on a new thread breaks the line that its maker's call stands on.
+    let remark = memchr::memmem::rfind(text, b"strace: Process ").filter(|at| is_attach(&text[at + 8..]));
+    (remark.map_or(line.len(), |at| start + at), HeadEnd::Cut)
 }
 
 fn tail(line: &[u8], at: usize) -> (Body<'_>, usize) {

@@ -132,6 +132,22 @@ impl Model {
         self.fds.goes_on(thread, from);
     }
 
+    /// The first thread, of which nobody had said the number, turns out to be `tid`.
+    pub(crate) fn rename_first(&mut self, trace: &mut Trace, tid: u32) {
+        let renamed = |number: &mut u32| {
+            if *number == 0 {
+                *number = tid;
+            }
+        };
+        for thread in &mut trace.threads {
+            renamed(&mut thread.tid);
+            renamed(&mut thread.pid);
+            thread.parent_tid.as_mut().map(renamed);
+        }
+        trace.events.iter_mut().for_each(|event| renamed(&mut event.tid));
+        self.fds.rename_first(tid);
+    }
+
     /// A thread ended.
     pub(crate) fn ended(&mut self, trace: &Trace, index: u32) {
         let event = &trace.events[index as usize];

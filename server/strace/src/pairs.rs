@@ -35,6 +35,19 @@ impl<H> Pairs<H> {
     pub(crate) fn add(&mut self, tid: u32) -> u32 {
         let thread = u32::try_from(self.waiting.len()).unwrap_or(u32::MAX);
         self.waiting.push(None);
+        self.place(tid, thread);
+        thread
+    }
+
+    /// The number of a live thread comes to be known.
+    pub(crate) fn rename(&mut self, from: u32, to: u32) {
+        if let Some(thread) = self.thread(from) {
+            self.remove(from);
+            self.place(to, thread);
+        }
+    }
+
+    fn place(&mut self, tid: u32, thread: u32) {
         if tid < LOW {
             let index = tid as usize;
             if self.low.len() <= index {
@@ -44,7 +57,6 @@ impl<H> Pairs<H> {
         } else {
             self.high.insert(tid, thread);
         }
-        thread
     }
 
     /// Ends the thread of a number.

@@ -7,13 +7,15 @@ use memchr::memchr;
 use crate::clock::Clock;
 use crate::event::{Event, EventKind, NO_FD, NO_INDEX, NO_TIME};
 use crate::leader::{Leader, leader};
-use crate::line::{self, Body, HeadEnd, Remark, Ret};
+use crate::line::{self, Body, HeadEnd, Remark};
 use crate::model::Model;
-use crate::names::{ExitName, Name};
+use crate::names::Name;
 use crate::pairs::Pairs;
+use crate::record::{OwnRet, Record, offset, own, span};
 use crate::summary_table::SummaryTable;
 use crate::thread::Thread;
 use crate::trace::{Incomplete, Span, Trace};
+use crate::unnamed::Unnamed;
 
 /// Caps on what is kept of a trace. Beyond one, the trace is cut and says so.
 #[derive(Debug, Clone)]
@@ -68,6 +70,9 @@ pub struct Parser {
     pairs: Pairs<Waiting>,
     model: Model,
     table: SummaryTable,
+    unnamed: Unnamed,
+    /// The last line that broke off in a call, and its thread.
+    broken: Option<(u32, u32)>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,6 +98,8 @@ impl Parser {
             clock: Clock::default(),
             pairs: Pairs::default(),
             table: SummaryTable::default(),
+            unnamed: Unnamed::default(),
+            broken: None,
         }
     }
 
@@ -196,8 +203,9 @@ impl Parser {
         let mut at = self.hole(number, start, end);
         let mut first = true;
         loop {
+            let (leader, body_at) = leader(&self.trace.text[start..end], at);
+            let tid = self.caller(leader);
             let line = &self.trace.text[start..end];
-            let (leader, body_at) = leader(line, at);
             let (body, behind) = line::body(line, body_at);
             let body = match body {
                 Body::Remark(Remark::Blank) if leader != Leader::default() => {
@@ -207,7 +215,11 @@ impl Parser {
             };
             let (record, behind) = match body {
                 Body::Unread(why) if first => {
-                    if let Some(row) = self.table.read(number, line) {
+                    if let Some((record, tid)) = self.rest_of_broken(leader, start, end) {
+                        self.record(number, tid, leader, record);
+                        return;
+                    }
+                    if let Some(row) = self.table.read(number, &self.trace.text[start..end]) {
                         self.trace.summary.extend(row.row);
                         if let Some(note) = row.note {
                             self.trace.note(number, note);
@@ -217,14 +229,11 @@ impl Parser {
                     return self.unread(number, start, end, why);
                 }
                 Body::Unread(_) => {
-                    self.trace.note(number, "what stands behind a call on this line could not be read");
-                    self.trace.incomplete.push(Incomplete::Unread);
-                    return;
+                    return self.odd(number, "what stands behind a call here could not be read");
                 }
                 // Its arguments can be read only where its first half left off.
                 Body::Tail { name, rest } => {
-                    let depth =
-                        self.pairs.expected(leader.tid.unwrap_or(self.options.tid)).map_or(1, |w| w.depth);
+                    let depth = self.pairs.expected(tid).map_or(1, |waiting| waiting.depth);
                     let name = self.trace.names.intern(name);
                     let line = &self.trace.text[start..end];
                     let Some((args, ret, behind)) = line::tail_end(line, rest, depth) else {
@@ -238,9 +247,19 @@ impl Parser {
                     let ret = own(ret, start, &mut self.trace.names);
                     (Record::Tail { name, args: span(start, args), ret }, behind)
                 }
-                body => (Record::new(body, start, &mut self.trace.names), behind),
+                body => {
+                    match body {
+                        Body::Remark(Remark::Banner) => self.unnamed.announcement(line),
+                        Body::Head { why: HeadEnd::Cut, .. } => {
+                            self.unnamed.announcement(line);
+                            self.broken = Some((number, tid));
+                        }
+                        _ => {}
+                    }
+                    (Record::new(body, start, &mut self.trace.names), behind)
+                }
             };
-            self.record(number, leader, record);
+            self.record(number, tid, leader, record);
             at = behind;
             first = false;
             if start + at >= end {
@@ -268,6 +287,23 @@ impl Parser {
         }
     }
 
+    /// A line that goes on where the one before broke off, as it does on a terminal where the tracer's own
+    /// remark, or the program's output, came between.
+    fn rest_of_broken(&mut self, leader: Leader, start: usize, end: usize) -> Option<(Record, u32)> {
+        let (line, tid) = self.broken?;
+        if line + 1 != self.trace.lines() || leader != Leader::default() {
+            return None;
+        }
+        let half = *self.pairs.expected(tid)?;
+        let name = self.trace.events[half.event as usize].name;
+        let (args, ret, behind) = line::tail_end(&self.trace.text[start..end], 0, half.depth)?;
+        if start + behind < end {
+            return None;
+        }
+        let ret = own(ret, start, &mut self.trace.names);
+        Some((Record::Tail { name, args: span(start, args), ret }, tid))
+    }
+
     /// A line that says nothing known; perhaps because colours stand between.
     fn unread(&mut self, number: u32, start: usize, end: usize, why: &'static str) {
         if memchr(0x1b, &self.trace.text[start..end]).is_some() {
@@ -280,13 +316,32 @@ impl Parser {
                 return self.read_line(number, start, start + length, true);
             }
         }
+        self.odd(number, why);
+    }
+
+    fn odd(&mut self, number: u32, why: &'static str) {
         self.trace.note(number, why);
         self.trace.incomplete.push(Incomplete::Unread);
     }
 
-    fn record(&mut self, line: u32, leader: Leader, record: Record) {
+    /// The thread of a line.
+    fn caller(&mut self, leader: Leader) -> u32 {
+        match leader.tid {
+            Some(tid) => {
+                let is_new = self.options.tid == 0 && self.pairs.thread(tid).is_none();
+                if is_new && self.unnamed.is_first(tid) && self.pairs.thread(0).is_some() {
+                    self.pairs.rename(0, tid);
+                    self.model.rename_first(&mut self.trace, tid);
+                }
+                tid
+            }
+            None if self.options.tid != 0 || self.pairs.thread(0).is_some() => self.options.tid,
+            None => self.unnamed.only().map_or(0, |thread| self.trace.threads[thread as usize].tid),
+        }
+    }
+
+    fn record(&mut self, line: u32, tid: u32, leader: Leader, record: Record) {
         let t_ns = leader.time.map_or(NO_TIME, |time| self.clock.since_start(time));
-        let tid = leader.tid.unwrap_or(self.options.tid);
         match record {
             Record::Call { name, args, ret } => {
                 let event = self.event(line, tid, t_ns, EventKind::Syscall, name);
@@ -323,6 +378,7 @@ impl Parser {
                     (entry.ret, entry.has_ret) = (status, true);
                 }
                 let t_ns = entry.t_ns();
+                self.unnamed.ends(entry.thread);
                 let thread = &mut self.trace.threads[entry.thread as usize];
                 (thread.exited_ns, thread.ended) = (t_ns, true);
                 self.pairs.remove(tid);
@@ -408,6 +464,7 @@ impl Parser {
     #[inline]
     fn event(&mut self, line: u32, tid: u32, t_ns: i64, kind: EventKind, name: Name) -> u32 {
         let thread = self.thread(tid);
+        self.unnamed.speaks(thread);
         if kind == EventKind::Syscall
             && let Some(half) = self.pairs.take(thread)
         {
@@ -458,63 +515,4 @@ impl Event {
         (self.ret, self.has_ret) = (ret.value.unwrap_or(0), ret.value.is_some());
         self.dur_ns = ret.dur_ns;
     }
-}
-
-/// A record with names interned and offsets into the whole text.
-#[derive(Debug, Clone, Copy)]
-enum Record {
-    Call { name: Name, args: Span, ret: OwnRet },
-    Head { name: Name, args: Span, depth: u32, why: HeadEnd },
-    Tail { name: Name, args: Span, ret: OwnRet },
-    Signal { name: Name, info: Span },
-    End { how: ExitName, status: Option<i64>, signal: Span },
-    Remark(Remark),
-}
-
-#[derive(Debug, Clone, Copy)]
-struct OwnRet {
-    value: Option<i64>,
-    errno: Name,
-    note: Span,
-    dur_ns: i64,
-}
-
-impl Record {
-    fn new(body: Body<'_>, start: usize, names: &mut crate::names::Names) -> Self {
-        let none = Span::default();
-        match body {
-            Body::Call { name, args, ret } => {
-                Self::Call { name: names.intern(name), args: span(start, args), ret: own(ret, start, names) }
-            }
-            Body::Head { name, args, depth, why } => {
-                Self::Head { name: names.intern(name), args: span(start, args), depth, why }
-            }
-            Body::Signal { name, info } => Self::Signal { name: names.intern(name), info: span(start, info) },
-            Body::Exited(status) => Self::End { how: ExitName::Exited, status: Some(status), signal: none },
-            Body::Killed { signal } => {
-                Self::End { how: ExitName::Killed, status: None, signal: span(start, signal) }
-            }
-            Body::Superseded => Self::End { how: ExitName::Superseded, status: None, signal: none },
-            Body::Remark(remark) => Self::Remark(remark),
-            Body::Tail { .. } | Body::Unread(_) => Self::Remark(Remark::Blank),
-        }
-    }
-}
-
-fn own(ret: Ret<'_>, start: usize, names: &mut crate::names::Names) -> OwnRet {
-    OwnRet {
-        value: ret.value,
-        errno: ret.errno.map_or(Name::NONE, |errno| names.intern(errno)),
-        note: span(start, ret.note),
-        dur_ns: ret.dur_ns.unwrap_or(NO_TIME),
-    }
-}
-
-fn span(start: usize, range: (usize, usize)) -> Span {
-    Span { start: offset(start + range.0), end: offset(start + range.1) }
-}
-
-/// Offsets fit: the text is capped below 4 GiB.
-fn offset(at: usize) -> u32 {
-    u32::try_from(at).unwrap_or(u32::MAX)
 }

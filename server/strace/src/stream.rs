@@ -9,6 +9,7 @@ use crate::leader::{Leader, leader};
 use crate::line::{self, Body, HeadEnd, Remark, Ret};
 use crate::names::{Name, Names};
 use crate::pairs::Pairs;
+use crate::unnamed::Unnamed;
 use crate::value::Arguments;
 
 /// What is made of the calls.
@@ -18,6 +19,8 @@ pub(crate) trait Sink {
 
     /// A thread came to be known; threads are numbered from 0 in the order of their first lines.
     fn thread(&mut self, tid: u32);
+    /// The first thread, of which nobody had said the number, has this one.
+    fn rename_first(&mut self, tid: u32);
     /// A call began at a time, if the text has times; `args` are those of its first half.
     fn begins(&mut self, names: &Names, begun: &Begun<'_>) -> Self::Half;
     /// A call of a thread returned.
@@ -56,6 +59,9 @@ pub(crate) struct Stream<S: Sink> {
     line_bytes: usize,
     clock: Clock,
     pairs: Pairs<Waiting<S::Half>>,
+    unnamed: Unnamed,
+    /// Numbers of the threads.
+    tids: Vec<u32>,
 }
 
 #[derive(Debug)]
@@ -75,6 +81,8 @@ impl<S: Sink> Stream<S> {
             line_bytes,
             clock: Clock::default(),
             pairs: Pairs::default(),
+            unnamed: Unnamed::default(),
+            tids: Vec::new(),
         }
     }
 
@@ -121,7 +129,7 @@ impl<S: Sink> Stream<S> {
         loop {
             let (leader, body_at) = leader(line, at);
             let (body, mut behind) = line::body(line, body_at);
-            let tid = leader.tid.unwrap_or(0);
+            let tid = self.named(leader);
             match body {
                 Body::Call { name, args, ret } => {
                     let (name, thread) = (self.names.intern(name), self.caller(tid, leader));
@@ -134,13 +142,16 @@ impl<S: Sink> Stream<S> {
                     let args = Arguments { head: &line[args.0..args.1], tail: &[] };
                     let half = self.sink.begins(&self.names, &Begun { thread, name, args });
                     let waiting = Waiting { name, depth, half };
+                    if why == HeadEnd::Cut {
+                        self.unnamed.announcement(line);
+                    }
                     match why {
                         HeadEnd::PidChanged(to) => self.pairs.moves(to, waiting),
                         HeadEnd::Unfinished | HeadEnd::Cut => self.pairs.wait(thread, waiting),
                         HeadEnd::Detached => {}
                     }
                 }
-                Body::Tail { name, rest } => match self.tail(line, leader, name, rest) {
+                Body::Tail { name, rest } => match self.tail(line, tid, leader, name, rest) {
                     Some(end) => behind = end,
                     None => return self.sink.other(self.lines, "a second half without its first", true),
                 },
@@ -151,11 +162,15 @@ impl<S: Sink> Stream<S> {
                 Body::Exited(_) | Body::Killed { .. } | Body::Superseded => {
                     let thread = self.seen(tid, leader);
                     self.sink.ended(thread);
+                    self.unnamed.ends(thread);
                     self.pairs.take(thread);
                     self.pairs.remove(tid);
                 }
                 Body::Remark(Remark::Blank) => return,
                 Body::Remark(remark) => {
+                    if remark == Remark::Banner {
+                        self.unnamed.announcement(line);
+                    }
                     return self.sink.other(self.lines, remark.as_str().unwrap_or_default(), false);
                 }
                 Body::Unread(why) => return self.sink.other(self.lines, why, true),
@@ -167,8 +182,7 @@ impl<S: Sink> Stream<S> {
         }
     }
 
-    fn tail(&mut self, line: &[u8], leader: Leader, name: &[u8], rest: usize) -> Option<usize> {
-        let tid = leader.tid.unwrap_or(0);
+    fn tail(&mut self, line: &[u8], tid: u32, leader: Leader, name: &[u8], rest: usize) -> Option<usize> {
         let depth = self.pairs.expected(tid).map_or(1, |waiting| waiting.depth);
         let (_, ret, behind) = line::tail_end(line, rest, depth)?;
         let name = self.names.intern(name);
@@ -188,10 +202,26 @@ impl<S: Sink> Stream<S> {
         self.sink.returned(thread, half, ret);
     }
 
+    /// The number of a line's thread: as it stands there, or of the one that lives.
+    #[inline]
+    fn named(&mut self, leader: Leader) -> u32 {
+        let Some(tid) = leader.tid else {
+            let only = self.pairs.thread(0).or_else(|| self.unnamed.only());
+            return only.map_or(0, |thread| self.tids[thread as usize]);
+        };
+        if self.pairs.thread(tid).is_none() && self.unnamed.is_first(tid) && self.pairs.thread(0) == Some(0) {
+            self.pairs.rename(0, tid);
+            self.tids[0] = tid;
+            self.sink.rename_first(tid);
+        }
+        tid
+    }
+
     /// The thread of a line, whose time is taken.
     #[inline]
     fn seen(&mut self, tid: u32, leader: Leader) -> u32 {
         let thread = self.thread(tid);
+        self.unnamed.speaks(thread);
         if let Some(time) = leader.time {
             let t_ns = self.clock.since_start(time);
             self.sink.time(thread, t_ns);
@@ -212,6 +242,7 @@ impl<S: Sink> Stream<S> {
             Some(thread) => thread,
             None => {
                 self.sink.thread(tid);
+                self.tids.push(tid);
                 self.pairs.add(tid)
             }
         }

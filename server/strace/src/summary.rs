@@ -304,6 +304,16 @@ impl Sink for Work {
         self.lives.push(Life::default());
     }
 
+    fn rename_first(&mut self, tid: u32) {
+        // Threads that it made before belong to the same process, still without a number.
+        for thread in self.threads.iter_mut().filter(|thread| thread.pid == 0) {
+            thread.pid = tid;
+        }
+        if let Some(first) = self.threads.first_mut() {
+            first.tid = tid;
+        }
+    }
+
     fn time(&mut self, thread: u32, t_ns: i64) {
         let life = &mut self.lives[thread as usize];
         life.first_ns.get_or_insert(t_ns);

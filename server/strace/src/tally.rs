@@ -33,6 +33,8 @@ impl Sink for Tally {
 
     fn thread(&mut self, _: u32) {}
 
+    fn rename_first(&mut self, _: u32) {}
+
     fn begins(&mut self, _: &Names, _: &Begun<'_>) {}
 
     fn returned(&mut self, _: u32, (): (), ret: &Ret<'_>) {

@@ -230,3 +230,61 @@ fn bytes_never_written_are_not_trusted() {
     assert_eq!(trace.events.len(), 2);
     assert_eq!(trace.incomplete, [Incomplete::Unread]);
 }
+
+/// To a terminal strace names a thread only while it traces more than one, and its own remarks stand
+/// in the middle of lines.
+#[test]
+fn lines_without_a_thread_are_of_the_one_that_lives() {
+    let text = "execve(\"/x\", [\"x\"], 0x7 /* 3 vars */) = 0\nopenat(AT_FDCWD, \"/a\", O_RDONLY) = 3</a>\n\
+                clone(child_stack=NULL, flags=SIGCHLDstrace: Process 22 attached\n <unfinished ...>\n\
+                [pid    22] read(3</a>,  <unfinished ...>\n[pid    21] <... clone resumed>) = 22\n\
+                [pid    22] <... read resumed>\"\", 1) = 0\n[pid    21] wait4(-1,  <unfinished ...>\n\
+                [pid    22] +++ exited with 0 +++\n<... wait4 resumed>NULL, 0, NULL) = 22\nclose(3</a>) = 0\n+++ exited with 0 +++\n";
+    let trace = trace(text);
+    nothing_is_lost(&trace);
+    assert!(trace.is_complete(), "{:?} {:?}", trace.incomplete, trace.notes);
+    let threads: Vec<_> = trace.threads.iter().map(|t| (t.tid, t.pid, t.parent_tid, t.ended)).collect();
+    assert_eq!(threads, [(21, 21, None, true), (22, 22, Some(21), true)]);
+    assert!(trace.events.iter().all(|event| event.tid > 0 && event.complete));
+    let lives: Vec<_> = trace.fds.iter().map(|life| (life.pid, life.tid)).collect();
+    assert_eq!(lives, [(21, Some(21)), (22, Some(21))]);
+}
+
+/// The tracer's remark on a new thread may break the line of the call that makes it: the rest follows on
+/// a line of its own.
+#[test]
+fn a_line_that_was_broken_goes_on() {
+    let text = "[pid 7] clone(child_stack=NULL, flags=SIGCHLDstrace: Process 8 attached\n, child_tidptr=0x1) = 8 <0.000010>\n\
+                [pid 8] close(3) = 0\n[pid 8] +++ exited with 0 +++\n+++ exited with 0 +++\n";
+    let trace = trace(text);
+    nothing_is_lost(&trace);
+    assert!(trace.is_complete(), "{:?} {:?}", trace.incomplete, trace.notes);
+    assert_eq!(trace.args(&trace.events[0]), "child_stack=NULL, flags=SIGCHLD, child_tidptr=0x1");
+    assert_eq!((trace.threads[1].pid, trace.threads[1].parent_tid), (8, Some(7)));
+    // Whatever comes later is no rest of it.
+    let later = parse(text.replace("attached\n", "attached\n\n").as_bytes(), &Options::default());
+    assert!(later.incomplete.contains(&Incomplete::Unread));
+}
+
+/// A summary counts what the whole model counts, thread by thread.
+#[test]
+fn summaries_agree_with_the_model() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let text = std::fs::read(entry.unwrap().path()).unwrap();
+        let trace = parse(&text, &Options::default());
+        let mut summarizer = strace::Summarizer::new(None);
+        text.chunks(1000).for_each(|chunk| summarizer.push(chunk));
+        let summary = summarizer.finish();
+        let of = |role: strace::Role| trace.threads.iter().filter(|thread| thread.role == role).count();
+        for role in &summary.roles {
+            // A summary does without the rule on machine code, and may not see the newest threads.
+            assert_eq!(role.threads as usize, of(role.role), "{:?}", role.role);
+        }
+        let returned = |event: &&strace::Event| event.kind == EventKind::Syscall && event.complete;
+        let calls: u64 = summary.calls.iter().map(|call| call.sums.calls).sum();
+        assert_eq!(calls as usize, trace.events.iter().filter(returned).count());
+        let time: i64 = summary.calls.iter().map(|call| call.sums.time_ns).sum();
+        assert_eq!(time, trace.events.iter().filter(returned).filter_map(strace::Event::dur_ns).sum::<i64>());
+    }
+}
