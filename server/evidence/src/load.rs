@@ -248,6 +248,7 @@ impl<'db> Loader<'db> {
             self.ids.fd(index),
             run.label,
             run.try_no,
+            life.pid,
             life.fd,
             life.kind.as_str(),
             trace.fd_path(life).as_deref().map(clip),

@@ -118,6 +118,7 @@ pub(super) const BASE: &[Table] = &[
             int("serial", "Dense over the attempt, from 1."),
             RUN,
             TRY,
+            int("pid", "Process whose descriptor it is: a child has its own of what its parent handed down."),
             int("fd", "The number. The same number has many lifetimes."),
             text(
                 "kind",
