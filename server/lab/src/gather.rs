@@ -84,7 +84,7 @@ impl Lab {
         // The sandbox has cut the text at the run's limit already.
         let limits = strace::Limits { bytes: run.trace.bytes.len(), ..strace::Limits::default() };
         let entry = Some(format!("{WORK_FOLDER}/{}", self.entry));
-        let options = strace::Options { entry, limits, ..strace::Options::default() };
+        let options = strace::Options { entry, limits };
         let mut trace = strace::parse(&run.trace.bytes, &options);
         if run.trace.dropped > 0 && !trace.incomplete.contains(&strace::Incomplete::Capped) {
             trace.incomplete.push(strace::Incomplete::Capped);

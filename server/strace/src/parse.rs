@@ -40,8 +40,6 @@ pub struct Options {
     /// Absolute path of the script that node executes: its first opening by the main thread ends
     /// the boot phase. Without it the whole trace counts as user phase.
     pub entry: Option<String>,
-    /// Thread of lines that name none: a text of one thread (`-ff`), or of one process without `-f`.
-    pub tid: u32,
     /// Caps.
     pub limits: Limits,
 }
@@ -328,14 +326,14 @@ impl Parser {
     fn caller(&mut self, leader: Leader) -> u32 {
         match leader.tid {
             Some(tid) => {
-                let is_new = self.options.tid == 0 && self.pairs.thread(tid).is_none();
+                let is_new = self.pairs.thread(tid).is_none();
                 if is_new && self.unnamed.is_first(tid) && self.pairs.thread(0).is_some() {
                     self.pairs.rename(0, tid);
                     self.model.rename_first(&mut self.trace, tid);
                 }
                 tid
             }
-            None if self.options.tid != 0 || self.pairs.thread(0).is_some() => self.options.tid,
+            None if self.pairs.thread(0).is_some() => 0,
             None => self.unnamed.only().map_or(0, |thread| self.trace.threads[thread as usize].tid),
         }
     }

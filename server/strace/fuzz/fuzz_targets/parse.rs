@@ -7,7 +7,7 @@ use strace::{Limits, Options, Parser, Summarizer, merge, parse};
 
 fuzz_target!(|bytes: &[u8]| {
     let limits = Limits { line_bytes: 4096, ..Limits::default() };
-    let options = Options { entry: Some("/lab/read.js".into()), limits, ..Options::default() };
+    let options = Options { entry: Some("/lab/read.js".into()), limits };
     let trace = parse(bytes, &options);
     let mut told = vec![false; trace.lines() as usize + 1];
     for event in &trace.events {

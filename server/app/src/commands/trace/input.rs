@@ -185,7 +185,7 @@ fn label(path: &Path) -> String {
 pub(super) fn read(source: &Source, config: &config::Trace, want: Want) -> anyhow::Result<Reading> {
     let name = source.name();
     let limits = Limits { bytes: config.max_bytes, events: config.max_events, ..Limits::default() };
-    let options = Options { entry: config.entry.clone(), limits, ..Options::default() };
+    let options = Options { entry: config.entry.clone(), limits };
     let mut parser = want.trace.then(|| Parser::new(options));
     let mut summarizer = want.summary.then(|| Summarizer::new(config.entry.clone()));
     let mut take = |chunk: &[u8]| {
