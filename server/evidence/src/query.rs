@@ -264,6 +264,12 @@ impl Evidence {
             (Some(ErrorCode::OperationInterrupted), _) => QueryError::Limit(Bound::Time(limits.wall)),
             (Some(ErrorCode::TooBig), _) => QueryError::Limit(Bound::Value(VALUE_BYTES)),
             (Some(ErrorCode::OutOfMemory), _) => QueryError::Limit(Bound::Memory),
+            // What the authorizer is not asked about, since it cannot be done.
+            (_, Error::SqlInputError { msg, .. } | Error::SqliteFailure(_, Some(msg)))
+                if msg.starts_with("cannot modify ") =>
+            {
+                QueryError::Refused { what: guard::WRITING.to_owned() }
+            }
             (_, Error::MultipleStatement) => QueryError::ManyStatements { at: Position::of(sql, sql.len()) },
             (_, Error::SqlInputError { msg, offset, .. }) => QueryError::Sql {
                 message: with_tables(msg),

@@ -142,7 +142,7 @@ fn views_may_be_counted_joined_and_named_by_others() {
     assert_eq!(rows(&evidence, "select count(*) from served"), json!([[0]]));
     assert_eq!(rows(&evidence, "with calls as (select 5 as x) select x from calls"), json!([[5]]));
     let error = query(&evidence, "delete from gaps").unwrap_err().to_string();
-    assert_eq!(error, "cannot modify gaps because it is a view");
+    assert!(error.starts_with("writing is not allowed"), "{error}");
 }
 
 #[test]
