@@ -25,8 +25,8 @@ pub struct RunInput<'a> {
     pub max_rss_bytes: Option<i64>,
     /// Whether the kernel killed something of it for want of memory.
     pub oom: bool,
-    /// Processors allowed, in thousandths.
-    pub milli_cpus: u32,
+    /// Processors allowed, in thousandths; `None` where that is not known.
+    pub milli_cpus: Option<u32>,
     /// Its trace; `None` for an untraced run.
     pub trace: Option<&'a strace::Trace>,
     /// Size of the trace as it was written.

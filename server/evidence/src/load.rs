@@ -150,7 +150,7 @@ impl<'db> Loader<'db> {
             },
             run.trace.map(Trace::is_complete),
             run.trace.and_then(incomplete_why),
-            f64::from(run.milli_cpus) / 1000.0,
+            run.milli_cpus.map(|thousandths| f64::from(thousandths) / 1000.0),
         ])?;
         Ok(())
     }

@@ -105,7 +105,7 @@ fn input<'a>(run: &'a Run, trace: Option<&'a Trace>, inputs: &'a [InputFile<'a>]
         cpu_ns: run.usage.cpu.map(nanoseconds),
         max_rss_bytes: run.usage.max_memory.map(|bytes| saturated(bytes.0)),
         oom: run.usage.oom,
-        milli_cpus: run.milli_cpus,
+        milli_cpus: Some(run.milli_cpus),
         trace,
         trace_bytes: run.trace.bytes.len() as u64 + run.trace.dropped,
         stdout: &run.stdout.bytes,

@@ -112,8 +112,10 @@ impl Parser {
             let (kept, dropped) = piece.split_at(piece.len().min(room));
             self.text().extend_from_slice(kept);
             self.lines(begun);
-            if !dropped.is_empty() {
-                self.overlong += dropped.len();
+            if !dropped.is_empty() && !self.full {
+                let begun = u32::from(self.trace.text.len() > self.line_start);
+                let line = self.trace.lines() + begun;
+                self.trace.note(line, "the limit of bytes was reached here: what follows was not read");
                 self.full = true;
             }
         }

@@ -27,7 +27,7 @@ pub(crate) fn run<'a>(label: &'a str, trace: Option<&'a strace::Trace>, stdout: 
         exit_code: Some(0),
         wall_ns: 80_000_000,
         cpu_ns: Some(60_000_000),
-        milli_cpus: 1500,
+        milli_cpus: Some(1500),
         trace,
         stdout,
         ..RunInput::default()

@@ -40,7 +40,10 @@ enum Failure {
 
 impl From<anyhow::Error> for Failure {
     fn from(error: anyhow::Error) -> Self {
-        Self::File(error)
+        let unread = |cause: &(dyn std::error::Error + 'static)| {
+            cause.downcast_ref::<io::Error>().is_some_and(|cause| cause.kind() == io::ErrorKind::BrokenPipe)
+        };
+        if error.chain().any(unread) { Self::Unread } else { Self::File(error) }
     }
 }
 

@@ -46,6 +46,8 @@ impl Draft {
         let Some(name) = place.file_name() else { bail!("a file name is missing") };
         let name = format!(".{}.{}.part", name.to_string_lossy(), std::process::id());
         let path = folder.join(name);
+        // One of this name is left from a process of our number that was killed.
+        let _ = std::fs::remove_file(&path);
         let file = OpenOptions::new().write(true).create_new(true).open(&path)?;
         Ok(Self { file, path })
     }

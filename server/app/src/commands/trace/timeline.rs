@@ -167,7 +167,7 @@ const fn letter(family: Family) -> char {
         Family::Pipe => 'p',
         Family::Process => 'P',
         Family::Other => 'o',
-        Family::Wait => '·',
+        Family::Wait => '.',
     }
 }
 
