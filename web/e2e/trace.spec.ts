@@ -252,7 +252,8 @@ test.describe('a trace of 700,000 lines', () => {
 
     const stalls = await page.evaluate(() => (window as unknown as { stalls: number[] }).stalls)
     // Said, not asserted: how smooth it is depends on the machine and on what else runs there.
-    console.log(`tasks of over 50 ms: ${stalls.filter((ms) => ms > 50).join(', ') || 'none'}`)
+    const description = stalls.filter((ms) => ms > 50).join(', ') || 'none'
+    test.info().annotations.push({ type: 'tasks of over 50 ms', description })
   })
 })
 
