@@ -61,6 +61,7 @@ fn throughput(file: &str) {
         best[2].of(|| drop(black_box(strace::parse(&text, &options))));
         best[3].of(|| {
             let mut parser = Parser::new(options.clone());
+            parser.expect(text.len());
             text.chunks(CHUNK).for_each(|chunk| parser.push(chunk));
             drop(black_box(parser.finish()));
         });

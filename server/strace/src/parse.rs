@@ -10,6 +10,7 @@ use crate::leader::{Leader, leader};
 use crate::line::{self, Body, HeadEnd, Remark};
 use crate::model::Model;
 use crate::names::Name;
+use crate::options::Options;
 use crate::pairs::Pairs;
 use crate::record::{OwnRet, Record, offset, own, span};
 use crate::summary_table::SummaryTable;
@@ -17,38 +18,11 @@ use crate::thread::Thread;
 use crate::trace::{Incomplete, Span, Trace};
 use crate::unnamed::Unnamed;
 
-/// Caps on what is kept of a trace. Beyond one, the trace is cut and says so.
-#[derive(Debug, Clone)]
-pub struct Limits {
-    /// Bytes of text; at most 4 GiB - 1.
-    pub bytes: usize,
-    /// Events.
-    pub events: usize,
-    /// Bytes of one line: strace can print tens of megabytes for one `select` with `-yy`.
-    pub line_bytes: usize,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self { bytes: 64 << 20, events: 2_000_000, line_bytes: 1 << 20 }
-    }
-}
-
-/// What is known of the traced program beforehand.
-#[derive(Debug, Clone, Default)]
-pub struct Options {
-    /// Absolute path of the script that node executes: its first opening by the main thread ends
-    /// the boot phase. Without it the whole trace counts as user phase.
-    pub entry: Option<String>,
-    /// Caps.
-    pub limits: Limits,
-}
-
 /// Parses a whole text. Never fails: see [`Trace::notes`] and [`Trace::incomplete`].
 #[must_use]
 pub fn parse(text: &[u8], options: &Options) -> Trace {
     let mut parser = Parser::new(options.clone());
-    Arc::make_mut(&mut parser.trace.text).reserve_exact(text.len().min(options.limits.bytes));
+    parser.expect(text.len());
     parser.push(text);
     parser.finish()
 }
@@ -99,6 +73,13 @@ impl Parser {
             unnamed: Unnamed::default(),
             broken: None,
         }
+    }
+
+    /// The text will have about so many bytes. Nothing depends on it but speed: the kernel gives memory
+    /// faster in one piece.
+    pub fn expect(&mut self, bytes: usize) {
+        let bytes = bytes.min(self.options.limits.bytes);
+        self.text().reserve_exact(bytes);
     }
 
     /// Reads the next chunk. After a cap was hit it does nothing.

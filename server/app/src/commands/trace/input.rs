@@ -187,6 +187,9 @@ pub(super) fn read(source: &Source, config: &config::Trace, want: Want) -> anyho
     let limits = Limits { bytes: config.max_bytes, events: config.max_events, ..Limits::default() };
     let options = Options { entry: config.entry.clone(), limits };
     let mut parser = want.trace.then(|| Parser::new(options));
+    if let (Some(parser), Ok(about)) = (&mut parser, std::fs::metadata(&source.path)) {
+        parser.expect(usize::try_from(about.len()).unwrap_or(0));
+    }
     let mut summarizer = want.summary.then(|| Summarizer::new(config.entry.clone()));
     let mut take = |chunk: &[u8]| {
         if let Some(summarizer) = &mut summarizer {
