@@ -156,6 +156,9 @@ pub(crate) struct Sandbox {
     /// Folder for the pipes between sandboxes and worker: the same path for the engine and for us.
     #[arg(long, env = "TODOKU_FIFO_DIR", default_value = "/run/todoku")]
     pub(crate) fifo_dir: PathBuf,
+    /// Sandboxes made ahead, so that a run need not wait for the engine; fewer where memory is short.
+    #[arg(long, env = "TODOKU_PARKED", default_value_t = 3)]
+    pub(crate) parked: usize,
 }
 
 /// Times of the worker.

@@ -23,6 +23,8 @@ const POLL: Duration = Duration::from_secs(5);
 /// How often the engine is asked whether it is there, and left-overs are swept.
 const ENGINE_EVERY: Duration = Duration::from_secs(5);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+/// What the engine gets to remove what this process made, when it stops.
+const LET_GO: Duration = Duration::from_secs(15);
 /// What an attempt waits after a failure of ours before it is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(3);
 
@@ -54,7 +56,11 @@ impl Worker {
             while attempts.join_next().await.is_some() {}
         }
         watch.abort();
-        worker.sandbox.drain().await;
+        if timeout(LET_GO, worker.sandbox.close()).await.is_err() {
+            tracing::warn!(
+                "the engine is slow to remove sandboxes; what is left is for another process's sweep"
+            );
+        }
     }
 
     async fn claim_until_stopped(self: Arc<Self>, attempts: &mut JoinSet<()>, abort: &CancellationToken) {

@@ -30,9 +30,13 @@ impl Sandbox {
             let maker = labels.get(container::INSTANCE).map(String::as_str);
             // A container without a readable date is nobody's.
             let expires: u64 = labels.get(container::EXPIRES).and_then(|at| at.parse().ok()).unwrap_or(0);
-            let forgotten = maker == Some(own.as_str()) && !inner.removals.is_live(name);
+            let is_own = maker == Some(own.as_str());
+            // Of those in use this process knows best, whatever the clock says.
+            if is_own && inner.removals.is_live(name) {
+                continue;
+            }
             let orphan = maker.is_some_and(|maker| dead.iter().any(|gone| gone == maker));
-            if expires < now || forgotten || orphan {
+            if expires < now || is_own || orphan {
                 inner.engine.remove(name).await?;
                 containers += 1;
             }

@@ -36,14 +36,18 @@ async fn open_sandbox(config: &config::Sandbox, images: Vec<String>) -> anyhow::
         docker_host: config.docker_host.clone(),
         fifo_dir: config.fifo_dir.clone(),
         images,
+        parked: config.parked,
         ..sandbox::Config::default()
     };
     Sandbox::connect(config).await.context("cannot reach a Docker engine")
 }
 
+/// The image that labs use unless they name another.
+const DEFAULT_IMAGE: &str = "node24";
+
 /// Images that a worker must be able to run.
 fn images() -> Vec<String> {
-    vec!["node24".into()]
+    vec![DEFAULT_IMAGE.into()]
 }
 
 /// Runs attempts until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
@@ -71,6 +75,7 @@ async fn work(
     };
     let name = format!("{}:{}", host_name(), std::process::id());
     tracing::info!(name, parallel, "working");
+    sandbox.warm(DEFAULT_IMAGE, &lab::Limits::default());
     Worker { store, sandbox, name, parallel, timing, engine, stop }.run().await;
 }
 
