@@ -31,7 +31,7 @@ use serde_json::Value as Json;
 
 pub use family::Family;
 pub use format::{Format, printable};
-pub use input::{Answer, CallCount, FileLeft, InputFile, RequestSeen, RunInput, Stage};
+pub use input::{Answer, CallCount, FileLeft, InputFile, Kept, RequestSeen, RunInput, Stage};
 pub use lex::mentions;
 pub use perfetto::PerfettoError;
 pub use query::{Bound, Overflow, Position, QueryError, QueryLimits, Rows};

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Answer, BuildError, Evidence, InputFile, RunInput, Stage};
+use evidence::{Answer, BuildError, Evidence, InputFile, Kept, RunInput, Stage};
 use sha2::{Digest, Sha256};
 use strace::Trace;
 
 use crate::lab::{Answers, Files, Lab};
 use crate::manifest::Window;
-use crate::run::{Run, Tracer};
+use crate::run::{Captured, Run, Tracer};
 
 /// Where the files of an attempt lie in the sandbox. Traces name the entry by this path.
 pub const WORK_FOLDER: &str = "/lab";
@@ -107,17 +107,19 @@ fn input<'a>(run: &'a Run, trace: Option<&'a Trace>, inputs: &'a [InputFile<'a>]
         oom: run.usage.oom,
         milli_cpus: Some(run.milli_cpus),
         trace,
-        trace_bytes: run.trace.bytes.len() as u64 + run.trace.dropped,
-        stdout: &run.stdout.bytes,
-        stdout_dropped: run.stdout.dropped,
-        stderr: &run.stderr.bytes,
-        stderr_dropped: run.stderr.dropped,
+        trace_bytes: run.trace.total(),
+        stdout: kept(&run.stdout),
+        stderr: kept(&run.stderr),
         inputs,
         // The sandbox brings none of these.
         summary: &[],
         files: &[],
         requests: &[],
     }
+}
+
+fn kept(stream: &Captured) -> Kept<'_> {
+    Kept { head: &stream.bytes, dropped: stream.dropped, tail: &stream.tail }
 }
 
 fn nanoseconds(duration: std::time::Duration) -> i64 {

@@ -7,6 +7,7 @@
 mod check;
 mod document;
 mod expect;
+mod explain;
 mod fault;
 mod folder;
 mod gather;
@@ -26,6 +27,7 @@ mod submission;
 
 pub use check::grade;
 pub use expect::{Comparison, Expect};
+pub use explain::{Commonest, Explanation, Full, LastCall, explain};
 pub use fault::{LoadError, LoadErrors};
 pub use gather::{Given, WORK_FOLDER};
 pub use grade::{CheckGrade, EvidenceRow, Grade, Reason, Status};

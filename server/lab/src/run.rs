@@ -134,10 +134,27 @@ impl Outcome {
 /// Bytes of a stream, capped while they were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
-    /// What was kept.
+    /// What was kept from the beginning: all of it where nothing was dropped.
     pub bytes: Vec<u8>,
-    /// Bytes that came after the cap and were not kept.
+    /// Bytes that came after those and were not kept.
     pub dropped: u64,
+    /// What was kept from the end, behind the dropped ones. Output has it; a trace never does.
+    #[serde(default)]
+    pub tail: Vec<u8>,
+}
+
+impl Captured {
+    /// A stream of which everything was kept.
+    #[must_use]
+    pub const fn whole(bytes: Vec<u8>) -> Self {
+        Self { bytes, dropped: 0, tail: Vec::new() }
+    }
+
+    /// Bytes that came.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.bytes.len() as u64 + self.dropped + self.tail.len() as u64
+    }
 }
 
 /// What the run used. `None` where the host could not tell.

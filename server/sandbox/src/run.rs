@@ -140,9 +140,9 @@ impl Live {
     fn new(parked: Parked, spec: &RunSpec) -> Self {
         Self {
             parked,
-            stdout: Capture::new(spec.limits.output),
-            stderr: Capture::new(spec.limits.output),
-            trace: Capture::new(spec.limits.trace),
+            stdout: Capture::both_ends(spec.limits.output),
+            stderr: Capture::both_ends(spec.limits.output),
+            trace: Capture::head(spec.limits.trace),
             scan: Scan::default(),
             control: Vec::new(),
             output_open: true,

@@ -223,7 +223,7 @@ pub(super) const BASE: &[Table] = &[
             RUN,
             TRY,
             text("stream", "`stdout` or `stderr`."),
-            int("n", "Number of the line in its stream, from 1."),
+            int("n", "Number of the line among those kept of its stream, from 1."),
             text("text", "The line without its end."),
             int(
                 "event_id",
@@ -231,7 +231,7 @@ pub(super) const BASE: &[Table] = &[
             )
             .to("events"),
             int("t_ns", "Start of that write."),
-            int("truncated", "1 when more followed that was not kept: in this line, or behind it."),
+            int("truncated", "1 where something was not kept: of this line, or right behind it. A flood of output loses its middle."),
         ],
         sql: "primary key (run, try, stream, n)",
     },

@@ -98,11 +98,12 @@ pub(crate) fn run(label: &str) -> FinishedRun {
         },
         trace_lines: 1,
         incomplete_why: None,
+        explanation: None,
     }
 }
 
 pub(crate) fn captured(bytes: &[u8], dropped: u64) -> Captured {
-    Captured { bytes: bytes.to_vec(), dropped }
+    Captured { bytes: bytes.to_vec(), dropped, tail: Vec::new() }
 }
 
 /// `points` of 5 in three checks, one of which waits for an answer.
