@@ -69,10 +69,7 @@ async fn a_flood_of_output_is_cut_counted_and_ended() {
         let tail = String::from_utf8_lossy(&flood.tail);
         let numbers: Vec<u64> =
             tail.lines().filter_map(|line| line.strip_prefix("line ")?.parse().ok()).collect();
-        assert!(
-            numbers.len() > 1000 && numbers.windows(2).all(|two| two[1] == two[0] + 1 || two[0] < 10),
-            "{tail}"
-        );
+        assert!(numbers.len() > 1000 && numbers.windows(2).all(|two| two[1] == two[0] + 1), "{tail}");
         assert_eq!((other.bytes.len(), other.dropped), (0, 0));
         assert!(run.usage.wall < spec.limits.wall, "{:?}", run.usage);
     }
