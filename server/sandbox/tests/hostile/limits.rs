@@ -152,6 +152,22 @@ async fn a_line_of_trace_without_end_meets_the_trace_limit() {
         .await;
 }
 
+/// The kernel ends whoever is largest. Where that is the tracer, the trace has no end, and whoever reads it must know.
+#[tokio::test]
+async fn a_tracer_killed_for_want_of_memory_leaves_a_trace_that_is_not_complete() {
+    let run = program("smaller-than-its-tracer.js")
+        .limits(small)
+        .limits(|limits| limits.disk = Bytes::mib(256))
+        .comes_to(Outcome::MemoryLimit)
+        .await;
+    let told = strace::parse(
+        &run.trace.bytes,
+        &strace::Options { entry: Some("/lab/main.js".to_owned()), ..Default::default() },
+    );
+    assert!(told.incomplete.contains(&strace::Incomplete::EndMissing), "{:?}", told.incomplete);
+    assert_eq!((run.exit_code, run.signal.as_deref()), (None, Some("SIGKILL")));
+}
+
 #[tokio::test]
 async fn a_full_work_folder_is_the_disk_limit() {
     fills("/lab").await;
