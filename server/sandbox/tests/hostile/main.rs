@@ -2,10 +2,11 @@
 //! for what must come of it. After each: a named outcome, nothing left on the host, and a next run as usual.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::panic)]
 
+mod calls;
 mod case;
 mod host;
 mod limits;
-#[expect(dead_code, reason = "shared with the tests of the engine, which use all of it")]
+mod reach;
 #[path = "../engine/support.rs"]
 mod support;
 mod walls;

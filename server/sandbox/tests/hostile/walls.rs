@@ -1,9 +1,11 @@
 //! Programs that no limit ends: what they do must come to nothing.
 
+use std::time::Duration;
+
 use lab::Outcome;
 
 use crate::case::program;
-use crate::support::{main_end, stderr, stdout, trace};
+use crate::support::{Bench, limited, main_end, spec, stderr, stdout, trace, until};
 
 #[tokio::test]
 async fn a_signal_to_everybody_reaches_the_learners_own_alone() {
@@ -79,4 +81,57 @@ async fn closing_every_stream_hides_nothing() {
     let run = program("closes-streams.js").comes_to(Outcome::Exited).await;
     assert_eq!((run.exit_code, stdout(&run).as_str()), (Some(3), "before\n"));
     assert!(trace(&run).contains("\"/etc/hostname\""));
+}
+
+/// Files and processes of another attempt, the worker's environment, the host's name, what the lab keeps to itself (its solutions): words
+/// of all these are looked for in every place that can be read.
+#[tokio::test]
+async fn nothing_of_the_worker_the_host_or_another_attempt_is_found() {
+    let bench = Bench::new().await;
+    let secret = uuid::Uuid::now_v7().to_string();
+    let other =
+        "require('node:child_process').spawn('sleep', ['30'], { env: { SECRET: process.env.SECRET } });
+        require('node:fs').writeFileSync('/tmp/own', process.env.SECRET); console.log('up')";
+    let mut others = limited(|limits| limits.wall = Duration::from_secs(4));
+    others.env.insert("SECRET".to_owned(), secret.clone());
+    let looks = std::fs::read_to_string(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/hostile/programs/looks-around.js"
+    ));
+    let host = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let mut ours = spec();
+    ours.args = vec!["its own words".to_owned(), secret.clone(), "lists-another-process".to_owned()];
+    // A short name may stand in any text.
+    ours.args.extend(Some(host.trim().to_owned()).filter(|name| name.len() > 6));
+    // What is in the worker's environment and could be nobody else's.
+    let own = std::env::vars()
+        .map(|(_, value)| value)
+        .filter(|value| value.len() > 24 && !value.starts_with("/usr"));
+    ours.args.extend(own);
+
+    let other = [("main.js", other), ("secret.txt", secret.as_str())];
+    let meanwhile = bench.try_run(&others, &other);
+    let looks = [("main.js", looks.unwrap()), ("own.txt", "its own words".to_owned())];
+    let looking = async {
+        until(20, || async { secret_is_about(&secret) }).await;
+        bench.try_run(&ours, &looks.each_ref().map(|(name, text)| (*name, text.as_str()))).await
+    };
+    let (_other, run) = tokio::join!(meanwhile, looking);
+    let run = run.unwrap();
+    assert_eq!(
+        (run.outcome, stdout(&run).as_str()),
+        (Outcome::Exited, "[\"0 in /lab/own.txt\"]\n"),
+        "{}",
+        stderr(&run)
+    );
+    bench.assert_nothing_left().await;
+}
+
+/// Whether the other attempt's program runs, seen from the host.
+fn secret_is_about(secret: &str) -> bool {
+    let variable = format!("SECRET={secret}");
+    std::fs::read_dir("/proc").unwrap().any(|entry| {
+        let environ = std::fs::read(entry.unwrap().path().join("environ")).unwrap_or_default();
+        environ.split(|byte| *byte == 0).any(|own| own == variable.as_bytes())
+    })
 }
