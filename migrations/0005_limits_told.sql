@@ -1,4 +1,4 @@
--- What a learner hears of a limit.
+-- What a learner hears of a limit, and what a run left behind.
 --
 -- Output over its cap keeps both ends: the beginning in `stdout`, then so many dropped bytes, then the end in `stdout_tail`. Runs from before
 -- have no tail: what was dropped of them came last.
@@ -13,3 +13,8 @@ ALTER TABLE runs
 -- kept so that showing an attempt need not read its trace again. NULL where no limit struck, and for runs from before.
 
 ALTER TABLE runs ADD COLUMN explanation jsonb;
+
+-- What the run left in its work folder: rows of path, kind, size, mode, digest and small texts, bounded where they are collected, and why some are
+-- missing. NULL where the lab does not ask for them.
+
+ALTER TABLE runs ADD COLUMN files jsonb;

@@ -151,6 +151,7 @@ CREATE TABLE public.runs (
     stdout_tail bytea DEFAULT '\x'::bytea NOT NULL,
     stderr_tail bytea DEFAULT '\x'::bytea NOT NULL,
     explanation jsonb,
+    files jsonb,
     CONSTRAINT runs_complete_when_traced CHECK (((complete IS NULL) = (tracer = 'none'::text))),
     CONSTRAINT runs_cpu_positive CHECK ((cpu_ns >= 0)),
     CONSTRAINT runs_cpus_positive CHECK ((milli_cpus > 0)),

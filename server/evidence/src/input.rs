@@ -50,6 +50,8 @@ pub struct RunInput<'a> {
     pub summary: &'a [CallCount<'a>],
     /// What it left in its work folder.
     pub files: &'a [FileLeft<'a>],
+    /// Whether that is everything; `None` where nothing was collected.
+    pub files_complete: Option<bool>,
     /// What the lab's server received from it.
     pub requests: &'a [RequestSeen<'a>],
     /// Files that were put into its work folder: the learner's and the lab's.

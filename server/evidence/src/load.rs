@@ -151,6 +151,7 @@ impl<'db> Loader<'db> {
             run.trace.map(Trace::is_complete),
             run.trace.and_then(incomplete_why),
             run.milli_cpus.map(|thousandths| f64::from(thousandths) / 1000.0),
+            run.files_complete,
         ])?;
         Ok(())
     }

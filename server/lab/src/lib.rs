@@ -39,6 +39,6 @@ pub use manifest::{
     QuestionStage, QuestionText, Stage, Window,
 };
 pub use names::MAX_FILE_NAME_BYTES;
-pub use run::{Bytes, Captured, Limits, Outcome, Run, RunSpec, Tracer, Usage};
+pub use run::{Bytes, Captured, FileKind, FileLeft, FilesLeft, Limits, Outcome, Run, RunSpec, Tracer, Usage};
 pub use solution::{AfterAnswer, AnswerQuery, Expected, REFERENCE, Solution, load_solutions};
 pub use submission::{InputFault, MAX_FILES, MAX_SUBMISSION_BYTES, MAX_TEXT_CHARS};

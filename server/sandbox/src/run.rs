@@ -12,6 +12,7 @@ use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 
 use crate::capture::Capture;
+use crate::leftovers::Leftovers;
 use crate::outcome::Facts;
 use crate::parked::Parked;
 use crate::scan::Scan;
@@ -100,6 +101,7 @@ fn start(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>, command: &[String]) 
         open_files: u64::from(spec.limits.open_files),
         wall: spec.limits.wall,
         grace: GRACE,
+        collect: spec.collect,
         files: u32::try_from(files.len()).unwrap_or(u32::MAX),
     })
 }
@@ -132,6 +134,7 @@ struct Live {
     trace: Capture,
     scan: Scan,
     control: Vec<u8>,
+    leftovers: Leftovers,
     output_open: bool,
     facts: Facts,
 }
@@ -145,6 +148,7 @@ impl Live {
             trace: Capture::head(spec.limits.trace),
             scan: Scan::default(),
             control: Vec::new(),
+            leftovers: Leftovers::default(),
             output_open: true,
             facts: Facts { traced: spec.tracer == Tracer::Trace, ..Facts::default() },
         }
@@ -177,7 +181,7 @@ impl Live {
         let mut deadline = Instant::now() + patience;
         let mut grace: Option<Instant> = None;
         let mut buffer = vec![0; 64 * 1024];
-        let mut reports = [0; 512];
+        let mut reports = vec![0; 64 * 1024];
         while self.facts.ended.is_none() && self.output_open {
             let survivors_until = grace.unwrap_or(deadline);
             let mut end = false;
@@ -264,6 +268,9 @@ impl Live {
             let mut rest = self.control.as_slice();
             match Report::read(&mut rest) {
                 Ok(Report::Started) => {}
+                Ok(Report::Left(left)) => self.leftovers.left(left),
+                Ok(Report::Content(bytes)) => self.leftovers.content(&bytes),
+                Ok(Report::LeftAll(cut)) => self.leftovers.all(cut),
                 Ok(Report::Ended(ended)) => self.facts.ended = Some(ended),
                 Ok(Report::Failed(why)) => return Err(Error::Guest(why)),
                 // The rest of the frame is on its way.
@@ -335,6 +342,7 @@ impl Live {
             milli_cpus: spec.limits.milli_cpus,
             tracer: spec.tracer,
             trace: self.trace.into_captured(),
+            files: spec.collect.then(|| self.leftovers.into_files()),
         })
     }
 }

@@ -191,14 +191,15 @@ async fn insert_run(
     let incomplete_why = incomplete_why.as_deref().filter(|_| traced).map(show_nul);
     let signal = run.signal.as_deref().map(show_nul);
     let explanation = explanation.as_ref().map(to_json).transpose()?;
+    let files = run.files.as_ref().map(to_json).transpose()?;
     let command: Vec<String> = run.command.iter().map(|arg| show_nul(arg).into()).collect();
     sqlx::query!(
         "INSERT INTO runs (id, attempt_id, ordinal, label, try_no, command, outcome, exit_code, signal,
                 wall_ns, cpu_ns, max_memory_bytes, oom, milli_cpus, tracer,
                 stdout, stdout_dropped_bytes, stdout_tail, stderr, stderr_dropped_bytes, stderr_tail,
-                trace_zstd, trace_bytes, trace_dropped_bytes, trace_lines, complete, incomplete_why, explanation)
+                trace_zstd, trace_bytes, trace_dropped_bytes, trace_lines, complete, incomplete_why, explanation, files)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                $20, $21, $22, $23, $24, $25, $26, $27, $28)",
+                $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)",
         id.0,
         attempt.0,
         ordinal,
@@ -226,7 +227,8 @@ async fn insert_run(
         signed(*trace_lines),
         traced.then_some(incomplete_why.is_none()),
         incomplete_why.as_deref(),
-        explanation
+        explanation,
+        files
     )
     .execute(connection)
     .await?;
@@ -244,7 +246,7 @@ pub(crate) async fn runs_of(
         "SELECT id, label, try_no, command, outcome, exit_code, signal, wall_ns, cpu_ns, max_memory_bytes, oom,
                 milli_cpus, tracer, stdout, stdout_dropped_bytes, stdout_tail, stderr, stderr_dropped_bytes, stderr_tail,
                 CASE WHEN $2 THEN trace_zstd END AS trace_zstd, trace_bytes, trace_dropped_bytes, trace_lines,
-                complete, incomplete_why, explanation
+                complete, incomplete_why, explanation, files
          FROM runs WHERE attempt_id = $1 ORDER BY ordinal",
         attempt.0,
         traces == Traces::Read
@@ -289,12 +291,14 @@ struct RunRow {
     complete: Option<bool>,
     incomplete_why: Option<String>,
     explanation: Option<serde_json::Value>,
+    files: Option<serde_json::Value>,
 }
 
 impl RunRow {
     fn into_run(self, trace: Vec<u8>) -> Result<StoredRun, Error> {
         let captured = |bytes, dropped: i64, tail| Captured { bytes, dropped: dropped.unsigned_abs(), tail };
         let explanation = self.explanation.map(from_json).transpose()?;
+        let files = self.files.map(from_json).transpose()?;
         let duration = |ns: i64| Duration::from_nanos(ns.unsigned_abs());
         Ok(StoredRun {
             id: RunId(self.id),
@@ -321,6 +325,7 @@ impl RunRow {
                 milli_cpus: self.milli_cpus.unsigned_abs(),
                 tracer: from_word(&self.tracer)?,
                 trace: captured(trace, self.trace_dropped_bytes, Vec::new()),
+                files,
             },
         })
     }

@@ -82,6 +82,7 @@ fn run(label: &str) -> Run {
         milli_cpus: 1000,
         tracer: Tracer::Trace,
         trace: Captured::whole(trace(label)),
+        files: None,
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) const BASE: &[Table] = &[
             int("complete", "1 when the trace can be trusted whole, 0 when not, null when untraced."),
             text("incomplete_why", "Why not, where `complete` is 0."),
             real("cpus", "Processors it was allowed."),
+            int("files_complete", "1 when `files` has all that it left, 0 when something is missing there, null when nothing was collected."),
         ],
         sql: "primary key (run, try)",
     },
@@ -238,7 +239,7 @@ pub(super) const BASE: &[Table] = &[
     Table {
         name: "files",
         kind: Kind::Table,
-        about: "One row for each file that the run left in its work folder. Filled when the files were collected.",
+        about: "One row for each file that the run left in its work folder. Its inputs are among them. Filled where the run has `collect = true`.",
         columns: &[
             RUN,
             TRY,

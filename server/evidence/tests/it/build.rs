@@ -47,7 +47,8 @@ fn an_untraced_run() {
             "none",
             null,
             null,
-            1.5
+            1.5,
+            null
         ]])
     );
     assert_eq!(evidence.runs()[0].complete, None);

@@ -159,6 +159,7 @@ pub(crate) fn run(label: &str, trace: Option<&[u8]>) -> Run {
         milli_cpus: 1000,
         tracer: if trace.is_some() { Tracer::Trace } else { Tracer::None },
         trace: Captured::whole(trace.unwrap_or_default().to_vec()),
+        files: None,
     }
 }
 

@@ -45,6 +45,11 @@ impl Case {
         self
     }
 
+    pub(crate) fn collect(mut self) -> Self {
+        self.spec.collect = true;
+        self
+    }
+
     /// Runs it and asserts its outcome, that nothing of it is left, and that the next run is as usual.
     pub(crate) async fn comes_to(mut self, outcome: Outcome) -> Run {
         let bench = Bench::new().await;

@@ -194,7 +194,7 @@ async fn fills(place: &str) {
 
 #[tokio::test]
 async fn a_million_files_are_the_disk_limit() {
-    let run = program("million-files.pl").limits(slow).comes_to(Outcome::DiskLimit).await;
+    let run = program("million-files.pl").arg("/tmp").limits(slow).comes_to(Outcome::DiskLimit).await;
     assert!(stdout(&run).starts_with("No space left on device after 6"), "{}", stdout(&run));
 }
 

@@ -5,6 +5,7 @@
 mod calls;
 mod case;
 mod host;
+mod leftovers;
 mod limits;
 mod reach;
 #[path = "../engine/support.rs"]

@@ -1,4 +1,4 @@
-use lab::{Captured, Explanation, LastCall};
+use lab::{Captured, Explanation, FileKind, FileLeft, FilesLeft, LastCall};
 use sqlx::PgPool;
 use store::{AttemptState, LabProgress, LeaseState, RunId, Store, Viewer};
 use uuid::Uuid;
@@ -42,6 +42,15 @@ async fn runs_read_as_they_were_written(pool: PgPool) {
     second.explanation =
         Some(Explanation { last_call: Some(call), left_loop_ns: Some(1), ..Explanation::default() });
     second.run.exit_code = None;
+    let odd = FileLeft {
+        path: "a\u{fffd}\n".to_owned(),
+        kind: FileKind::Link,
+        size_bytes: 1 << 42,
+        mode: 0o777,
+        sha256: None,
+        text: Some("/etc".to_owned()),
+    };
+    second.run.files = Some(FilesLeft { rows: vec![odd], cut: Some("too many".to_owned()) });
     second.run.signal = Some("SIGKILL".to_owned());
     second.run.usage.cpu = None;
     second.run.usage.oom = true;

@@ -95,6 +95,7 @@ pub(crate) fn run(label: &str) -> FinishedRun {
             milli_cpus: 1000,
             tracer: Tracer::Trace,
             trace: captured(b"7 1700000000.000000 openat(...) = 3\n", 0),
+            files: None,
         },
         trace_lines: 1,
         incomplete_why: None,
