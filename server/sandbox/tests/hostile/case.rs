@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use lab::{Limits, Outcome, Run, RunSpec};
+use lab::{Limits, Outcome, Run, RunSpec, Tracer};
 
 use crate::host::Seen;
 use crate::support::{Bench, limited, spec, stderr, stdout, trace, within};
@@ -42,6 +42,11 @@ impl Case {
 
     pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
         self.spec.env.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    pub(crate) fn untraced(mut self) -> Self {
+        self.spec.tracer = Tracer::None;
         self
     }
 

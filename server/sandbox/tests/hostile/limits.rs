@@ -168,6 +168,17 @@ async fn a_tracer_killed_for_want_of_memory_leaves_a_trace_that_is_not_complete(
     assert_eq!((run.exit_code, run.signal.as_deref()), (None, Some("SIGKILL")));
 }
 
+/// Untraced, the first process may be the largest that the kernel finds.
+#[tokio::test]
+async fn memory_taken_by_programs_smaller_than_the_guest_is_the_memory_limit() {
+    program("smaller-than-the-guest.js")
+        .untraced()
+        .limits(small)
+        .limits(|limits| limits.disk = Bytes::mib(256))
+        .comes_to(Outcome::MemoryLimit)
+        .await;
+}
+
 #[tokio::test]
 async fn a_full_work_folder_is_the_disk_limit() {
     fills("/lab").await;

@@ -69,6 +69,18 @@ async fn what_a_grader_hopes_to_see_is_output_and_no_more() {
     assert_eq!(main_end(&run), "+++ exited with 5 +++");
 }
 
+/// A program may refuse itself calls. It cannot make one unseen, nor make one seen that was not made.
+#[tokio::test]
+async fn filters_of_ones_own_hide_no_call_and_forge_none() {
+    let run = program("hides-from-its-tracer.pl").comes_to(Outcome::Exited).await;
+    assert_eq!(stdout(&run), "parent known\nopenat 0\n", "{}", stderr(&run));
+    let trace = trace(&run);
+    assert!(trace.contains("</etc/hostname>, "), "the tracer lost sight of descriptors");
+    let opened = trace.lines().find(|line| line.contains("openat(") && line.contains("\"/etc/passwd\""));
+    assert_eq!(opened, None, "an open that was never made");
+    assert!(!trace.contains("getppid"), "a call that is not shown was");
+}
+
 #[tokio::test]
 async fn an_abort_leaves_no_core() {
     let run = program("aborts.js").comes_to(Outcome::Signalled).await;
