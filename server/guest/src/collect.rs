@@ -10,7 +10,7 @@ use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use guest::{CONTENT_FRAME, Cut, Left, LeftKind, Report, WORK};
+use guest::{CONTENT_FRAME, Cut, Left, LeftKind, MAX_PATH, Report, WORK};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, openat, readlinkat, statat};
 
 /// Most things that are told of.
@@ -75,6 +75,9 @@ impl<W: Write> Walk<'_, W> {
     }
 
     fn entry(&mut self, folder: BorrowedFd<'_>, name: &CStr, path: Vec<u8>, depth: usize) -> io::Result<()> {
+        if path.len() > MAX_PATH {
+            return self.leave_out(Cut::TooDeep);
+        }
         self.entries += 1;
         self.paths += path.len();
         if self.entries > MAX_ENTRIES || self.paths > MAX_PATHS {

@@ -4,8 +4,8 @@ use std::io::{self, Read, Write};
 
 use crate::{bad, read_u32, read_u64, write_u32, write_u64};
 
-/// Longest path that is reported.
-const MAX_PATH: u32 = 4096;
+/// Longest path that is reported, in bytes.
+pub const MAX_PATH: usize = 4096;
 /// Most bytes of content in one frame.
 pub const CONTENT_FRAME: usize = 32 * 1024;
 
@@ -76,11 +76,11 @@ impl Left {
 }
 
 pub(crate) fn write_content(out: &mut impl Write, bytes: &[u8]) -> io::Result<()> {
-    write_bytes(out, bytes, CONTENT_FRAME as u32)
+    write_bytes(out, bytes, CONTENT_FRAME)
 }
 
 pub(crate) fn read_content(from: &mut impl Read) -> io::Result<Vec<u8>> {
-    read_bytes(from, CONTENT_FRAME as u32)
+    read_bytes(from, CONTENT_FRAME)
 }
 
 pub(crate) fn write_cut(out: &mut impl Write, cut: Option<Cut>) -> io::Result<()> {
@@ -98,18 +98,18 @@ fn place<T: PartialEq>(all: &[T], one: &T) -> u32 {
     all.iter().zip(0..).find_map(|(other, at)| (other == one).then_some(at)).unwrap_or_default()
 }
 
-fn write_bytes(out: &mut impl Write, bytes: &[u8], most: u32) -> io::Result<()> {
-    let len = u32::try_from(bytes.len()).ok().filter(|len| *len <= most);
+fn write_bytes(out: &mut impl Write, bytes: &[u8], most: usize) -> io::Result<()> {
+    let len = u32::try_from(bytes.len()).ok().filter(|_| bytes.len() <= most);
     write_u32(out, len.ok_or_else(|| bad("bytes are too long for a frame"))?)?;
     out.write_all(bytes)
 }
 
-fn read_bytes(from: &mut impl Read, most: u32) -> io::Result<Vec<u8>> {
-    let len = read_u32(from)?;
+fn read_bytes(from: &mut impl Read, most: usize) -> io::Result<Vec<u8>> {
+    let len = read_u32(from)? as usize;
     if len > most {
         return Err(bad("a frame is longer than it may be"));
     }
-    let mut bytes = vec![0; len as usize];
+    let mut bytes = vec![0; len];
     from.read_exact(&mut bytes)?;
     Ok(bytes)
 }

@@ -13,7 +13,7 @@ mod left;
 mod protocol;
 mod report;
 
-pub use left::{CONTENT_FRAME, Cut, Left, LeftKind};
+pub use left::{CONTENT_FRAME, Cut, Left, LeftKind, MAX_PATH};
 pub use protocol::{Entry, Start, path_fault};
 pub use report::{Counters, Ended, Ending, Report};
 

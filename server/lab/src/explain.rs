@@ -78,7 +78,7 @@ const ALIVE: &str = "
 const FULL: &str = "
     select coalesce(e.real, f.path, e.path), e.name
     from events e left join fds f on f.serial = e.serial
-    where e.run = :run and e.try = :try and e.errno = 'ENOSPC' and e.name <> 'inotify_add_watch'
+    where e.run = :run and e.try = :try and e.errno = 'ENOSPC' and e.name not in ('inotify_add_watch', 'epoll_ctl')
     order by e.id limit 1";
 
 const COMMONEST: &str = "

@@ -32,6 +32,25 @@ const INODES: u32 = 65_536;
 /// Of `/dev/shm`, the third writable place, which nothing here needs.
 const SHM_BYTES: i64 = 1 << 20;
 
+/// Hidden from everybody inside. The engines' own lists differ; to these is added `/dev/pts`: whoever may open terminals there takes
+/// them from the whole host, which has some thousands.
+const MASKED: [&str; 14] = [
+    "/dev/pts",
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+    "/sys/kernel",
+];
+
 /// The tag of the image in `lab-images/NAME`.
 pub(crate) fn image_tag(name: &str) -> Result<String, Error> {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -80,6 +99,7 @@ pub(crate) fn body(tag: String, limits: &Limits, who: &Identity<'_>) -> Containe
         memory,
         // The same figure for memory and swap together: no swap.
         memory_swap: memory,
+        masked_paths: Some(MASKED.map(String::from).to_vec()),
         pids_limit: Some(i64::from(limits.processes.saturating_add(OWN_TASKS))),
         nano_cpus: Some(i64::from(limits.milli_cpus) * 1_000_000),
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),

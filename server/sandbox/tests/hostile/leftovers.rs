@@ -90,7 +90,8 @@ async fn of_a_million_files_so_many_are_told() {
 async fn of_folders_without_end_so_many_are_told() {
     let run = program("deep-folders.pl").collect().comes_to(Outcome::Exited).await;
     let (rows, cut) = left(&run);
-    assert!((30..=40).contains(&rows.len()), "{}", rows.len());
+    // As deep as a path may be long.
+    assert_eq!(rows.iter().map(|row| row.path.len()).max(), Some(16 * 251 - 1));
     assert!(cut.is_some_and(|why| why.contains("deeper")), "{cut:?}");
 }
 

@@ -82,6 +82,12 @@ async fn filters_of_ones_own_hide_no_call_and_forge_none() {
 }
 
 #[tokio::test]
+async fn no_terminal_is_taken_from_the_host() {
+    let run = program("terminals.pl").comes_to(Outcome::Exited).await;
+    assert_eq!(stdout(&run), "0 No such file or directory\n");
+}
+
+#[tokio::test]
 async fn an_abort_leaves_no_core() {
     let run = program("aborts.js").comes_to(Outcome::Signalled).await;
     assert_eq!(run.signal.as_deref(), Some("SIGABRT"));
