@@ -17,7 +17,7 @@ async fn the_tracer_the_trace_and_the_first_process_are_out_of_reach() {
           stop: () => process.kill(+strace, 'SIGSTOP'), kill: () => process.kill(+strace, 'SIGKILL'),
           fds: () => fs.readdirSync(`/proc/${strace}/fd`), fd: () => fs.openSync(`/proc/${strace}/fd/3`, 'w'),
           mem: () => fs.openSync(`/proc/${strace}/mem`, 'r+'), root: () => fs.readdirSync(`/proc/${strace}/root/`),
-          environ: () => fs.readFileSync('/proc/1/environ'), fd1: () => fs.openSync('/proc/1/fd/0', 'r'),
+          environ: () => fs.readFileSync('/proc/1/environ'), out: () => fs.openSync('/proc/self/fd/1', 'r'), fd1: () => fs.openSync('/proc/1/fd/0', 'r'),
           folder: () => fs.readdirSync('/run/todoku'), trace: () => fs.openSync('/run/todoku/trace', 'w'),
           control: () => fs.openSync('/run/todoku/control', 'w'), unlink: () => fs.unlinkSync('/run/todoku/trace'),
           preload: () => fs.openSync('/opt/todoku/preload.cjs', 'r+'), guest: () => fs.openSync('/opt/todoku/guest', 'r+'),
@@ -31,7 +31,7 @@ async fn the_tracer_the_trace_and_the_first_process_are_out_of_reach() {
         console.log('ptrace', String(require('node:child_process').execFileSync('perl', ['-e', ptrace])));";
     let run = bench.run(&spec(), script).await;
     let expected = "stop1 EPERM\nkill1 EPERM\nstop EPERM\nkill EPERM\nfds EACCES\nfd EACCES\nmem EACCES\nroot EACCES\n\
-        environ EACCES\nfd1 EACCES\nfolder EACCES\ntrace EACCES\ncontrol EACCES\nunlink EACCES\npreload EACCES\nguest EACCES\n\
+        environ EACCES\nout EACCES\nfd1 EACCES\nfolder EACCES\ntrace EACCES\ncontrol EACCES\nunlink EACCES\npreload EACCES\nguest EACCES\n\
         etc EROFS\ndev EACCES\nshadow EACCES\nsysctl EROFS\nptrace 1\n";
     assert_eq!(stdout(&run), expected, "{}", stderr(&run));
     assert_eq!(main_end(&run), "+++ exited with 0 +++");

@@ -88,6 +88,21 @@ async fn no_terminal_is_taken_from_the_host() {
 }
 
 #[tokio::test]
+async fn streams_made_not_to_wait_stop_nobody_else_who_writes_there() {
+    let run = program("unblocks-its-streams.pl").comes_to(Outcome::OutputLimit).await;
+    assert!(run.stdout.dropped + run.stderr.dropped > 0);
+}
+
+#[tokio::test]
+async fn children_of_other_parents_are_traced_to_their_end() {
+    let run = program("siblings.pl").comes_to(Outcome::Exited).await;
+    assert_eq!((run.exit_code, stdout(&run).as_str()), (Some(0), "made\n"), "{}", stderr(&run));
+    let trace = trace(&run);
+    assert_eq!(trace.matches("\"/etc/hostname\"").count(), 2);
+    assert_eq!(trace.matches("+++ exited with 7 +++").count(), 2);
+}
+
+#[tokio::test]
 async fn an_abort_leaves_no_core() {
     let run = program("aborts.js").comes_to(Outcome::Signalled).await;
     assert_eq!(run.signal.as_deref(), Some("SIGABRT"));
