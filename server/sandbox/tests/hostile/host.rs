@@ -35,6 +35,13 @@ impl Seen {
         }
     }
 
+    /// Whether no process of the run lives.
+    pub(crate) fn is_gone(&self) -> bool {
+        let lives =
+            |pid: &String| namespace(pid, "pid").is_some_and(|own| self.pid_namespaces.contains_key(&own));
+        !pids().iter().any(lives)
+    }
+
     /// No process of the run lives, none of its network namespace is kept but by the engine's own, and none of its
     /// user's is in it.
     pub(crate) fn assert_gone(&self) {
