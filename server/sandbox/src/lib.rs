@@ -11,6 +11,7 @@ mod container;
 mod engine;
 mod error;
 mod fifo;
+mod leftovers;
 mod outcome;
 mod parked;
 mod pool;
