@@ -10,9 +10,11 @@ mod config;
 mod container;
 mod engine;
 mod error;
+mod facts;
 mod fifo;
 mod outcome;
 mod parked;
+mod probe;
 mod removal;
 mod run;
 mod scan;
@@ -20,6 +22,7 @@ mod sweep;
 
 pub use config::Config;
 pub use error::Error;
+pub use facts::Facts;
 pub use run::RunRequest;
 pub use sweep::Swept;
 
@@ -36,6 +39,8 @@ pub struct Sandbox {
 struct Inner {
     config: Config,
     engine: engine::Engine,
+    /// What the engine said of itself; empty again after it was away.
+    facts: tokio::sync::Mutex<Option<Facts>>,
     fifos: fifo::Home,
     removals: removal::Lane,
     /// Permits to create and start: engines slow down sharply when many starts overlap.
@@ -54,6 +59,7 @@ impl Sandbox {
                 fifos: fifo::Home::make(&config.fifo_dir, instance)?,
                 removals: removal::Lane::start(engine.clone()),
                 starts: tokio::sync::Semaphore::new(config.concurrent_starts),
+                facts: tokio::sync::Mutex::default(),
                 config,
                 engine,
                 instance,
@@ -61,9 +67,28 @@ impl Sandbox {
         })
     }
 
-    /// Whether the engine answers and has every image, of the version this program speaks to.
+    /// Whether the engine answers, has the runtime, room on its disk, and every image, of the version
+    /// that this program speaks to.
     pub async fn check(&self) -> Result<(), Error> {
-        self.inner.engine.ping().await?;
+        let inner = &*self.inner;
+        if let Err(away) = inner.engine.ping().await {
+            // It may come back as another one.
+            *inner.facts.lock().await = None;
+            return Err(away);
+        }
+        let facts = self.facts().await?;
+        let runtime = inner.config.runtime.as_deref();
+        if let Some(fault) = runtime.and_then(|wanted| facts.runtime_fault(wanted)) {
+            return Err(Error::Refused(fault));
+        }
+        if let Some(fault) = facts.disk_fault() {
+            return Err(Error::Refused(fault));
+        }
+        self.check_images().await
+    }
+
+    /// Whether the engine has every image, of the version that this program speaks to.
+    pub async fn check_images(&self) -> Result<(), Error> {
         for image in &self.inner.config.images {
             let tag = container::image_tag(image)?;
             let label = self.inner.engine.image_label(&tag, container::CONTRACT).await?;

@@ -10,6 +10,7 @@ mod attempts;
 mod changes;
 mod error;
 mod grades;
+mod health;
 mod ids;
 mod people;
 mod queue;
@@ -27,6 +28,7 @@ pub use attempts::{AttemptState, Cancelled, Enqueued, NewAttempt, StoredLab, Vie
 pub use changes::{Change, Changes, Subscription};
 pub use error::{Conflict, Error};
 pub use grades::{Cause, LateAnswers, StoredGrade};
+pub use health::Schema;
 pub use ids::{AttemptId, RunId, UserId};
 pub use people::{Session, UserKind};
 pub use queue::{AfterFailure, Backlog, Claim, Failure, FailureCode, Lease, LeaseState, MAX_FAILURES};
@@ -78,15 +80,6 @@ impl Store {
     /// When a migration fails, or the database was migrated by a newer program.
     pub async fn migrate(&self) -> Result<(), Error> {
         MIGRATOR.run(&self.pool).await.map_err(Error::Migration)
-    }
-
-    /// Whether the database answers.
-    ///
-    /// # Errors
-    /// When it does not.
-    pub async fn ping(&self) -> Result<(), Error> {
-        sqlx::query("SELECT 1").execute(&self.pool).await?;
-        Ok(())
     }
 
     /// What happens to attempts, as it happens. The first call of a process starts listening, on one connection of its own

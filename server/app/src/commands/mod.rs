@@ -1,5 +1,6 @@
 //! What `todoku` can be told to do.
 
+pub(crate) mod doctor;
 pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod query;
@@ -15,9 +16,11 @@ use sandbox::Sandbox;
 use store::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
 use crate::config;
+use crate::doctor::{Patient, at_start};
 use crate::worker::{EngineState, Worker};
 
 /// How often an engine that was never reached is looked for.
@@ -31,32 +34,37 @@ async fn open_store(database: &config::Database) -> anyhow::Result<Store> {
     Ok(store)
 }
 
-async fn open_sandbox(config: &config::Sandbox, images: Vec<String>) -> anyhow::Result<Sandbox> {
-    let config = sandbox::Config {
-        docker_host: config.docker_host.clone(),
-        fifo_dir: config.fifo_dir.clone(),
-        images,
-        ..sandbox::Config::default()
-    };
+async fn open_sandbox(config: sandbox::Config) -> anyhow::Result<Sandbox> {
     Sandbox::connect(config).await.context("cannot reach a Docker engine")
 }
 
-/// Images that a worker must be able to run.
-fn images() -> Vec<String> {
-    vec!["node24".into()]
+/// Has the doctor look around until `stop`, where it is wanted.
+fn examine(
+    start: config::Start,
+    database: &config::Database,
+    sandbox: Option<(sandbox::Config, usize)>,
+    stop: &CancellationToken,
+) -> Option<JoinHandle<()>> {
+    let workers = sandbox.as_ref().map_or(0, |(_, workers)| *workers);
+    let patient = Patient {
+        database_url: database.database_url.clone(),
+        sandbox: sandbox.map(|(config, _)| config),
+        workers,
+    };
+    start.doctor().then(|| tokio::spawn(at_start(patient, stop.clone())))
 }
 
 /// Runs attempts until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
 async fn work(
     store: Store,
-    config: config::Sandbox,
+    config: sandbox::Config,
     parallel: usize,
     timing: config::Timing,
     engine: watch::Sender<EngineState>,
     stop: CancellationToken,
 ) {
     let sandbox = loop {
-        match open_sandbox(&config, images()).await {
+        match open_sandbox(config.clone()).await {
             Ok(sandbox) => break sandbox,
             Err(error) => {
                 let why = format!("{error:#}");

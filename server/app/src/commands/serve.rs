@@ -20,13 +20,19 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     let stop = super::stop_on_signal()?;
     let labs = Catalogue::load(&config.labs.labs_dir)?;
     let store = super::open_store(&config.database).await?;
+    let sandbox = (config.workers > 0).then(|| config.sandbox.settings(labs.images()));
+    let examined = super::examine(
+        config.start,
+        &config.database,
+        sandbox.clone().map(|sandbox| (sandbox, config.workers)),
+        &stop,
+    );
     let mut engine = None;
     let mut working = None;
-    if config.workers > 0 {
+    if let Some(sandbox) = sandbox {
         let state = super::unknown_engine();
         engine = Some(state.subscribe());
-        let work =
-            super::work(store.clone(), config.sandbox, config.workers, config.timing, state, stop.clone());
+        let work = super::work(store.clone(), sandbox, config.workers, config.timing, state, stop.clone());
         working = Some(tokio::spawn(work));
     }
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
@@ -49,6 +55,9 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     stop.cancel();
     if let Some(working) = working {
         working.await?;
+    }
+    if let Some(examined) = examined {
+        examined.await?;
     }
     store.close().await;
     Ok(served?)

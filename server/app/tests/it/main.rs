@@ -3,6 +3,7 @@
 
 mod api;
 mod architecture;
+mod doctor;
 mod graded;
 mod openapi;
 mod support;

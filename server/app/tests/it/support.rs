@@ -36,6 +36,7 @@ impl Home {
             ("TODOKU_LABS_DIR", root().join("labs").display().to_string()),
             ("TODOKU_LEASE_SECONDS", "2".to_owned()),
             ("TODOKU_DRAIN_SECONDS", "1".to_owned()),
+            ("TODOKU_DOCTOR", "off".to_owned()),
         ]);
         Self { folder, database, settings }
     }
@@ -104,6 +105,12 @@ fn sql(database: &str, statement: &str) {
 
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The socket of the engine that tests use.
+pub(crate) fn engine_socket() -> PathBuf {
+    let host = std::env::var("DOCKER_HOST").unwrap_or_default();
+    host.strip_prefix("unix://").unwrap_or("/var/run/docker.sock").into()
 }
 
 /// A solution of the first lab.

@@ -4,7 +4,7 @@ use std::os::unix::fs::symlink;
 
 use serde_json::json;
 
-use crate::support::{Home, Visitor, solution, until};
+use crate::support::{Home, Visitor, engine_socket, solution, until};
 
 /// Runs until the wall limit ends it.
 const ENDLESS: &str = "for (;;) {}";
@@ -85,7 +85,7 @@ fn without_an_engine_attempts_wait() {
     );
     assert_eq!(visitor.get(&attempt).json()["state"], "queued");
 
-    symlink("/var/run/docker.sock", &socket).unwrap();
+    symlink(engine_socket(), &socket).unwrap();
     assert_eq!(visitor.ended(&attempt)["state"], "graded");
     until("the server is ready", || ready(&mut visitor).then_some(()));
 
@@ -93,7 +93,7 @@ fn without_an_engine_attempts_wait() {
     until("the server says so", || (!ready(&mut visitor)).then_some(()));
     let attempt = visitor.submit(&solution("reference"));
     assert_eq!(visitor.get(&attempt).json()["state"], "queued");
-    symlink("/var/run/docker.sock", &socket).unwrap();
+    symlink(engine_socket(), &socket).unwrap();
     let graded = visitor.ended(&attempt);
     assert_eq!((&graded["state"], &graded["error"]), (&json!("graded"), &json!(null)));
 }
