@@ -18,7 +18,7 @@ use crate::{Error, Facts};
 /// A busy engine takes seconds for what usually takes 0.1 s.
 const PATIENCE: Duration = Duration::from_secs(30);
 /// An engine that does not answer to this in time is as good as gone.
-const PING_PATIENCE: Duration = Duration::from_secs(10);
+const PING_PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub(crate) struct Engine {

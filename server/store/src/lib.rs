@@ -101,6 +101,8 @@ impl Store {
 /// the connection would write into it, and lose what was written. A transaction of our own joins one that is open, and its
 /// end is the end of both. Nobody waits for this: connections are released in the background.
 async fn end_any_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    connection.begin().await?.rollback().await?;
+    let end = async { connection.begin().await?.rollback().await };
+    // A server that has fallen silent must not keep a place in the pool: the connection is closed then.
+    tokio::time::timeout(ACQUIRE_TIMEOUT, end).await.map_err(|_late| sqlx::Error::PoolTimedOut)??;
     Ok(true)
 }
