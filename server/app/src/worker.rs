@@ -22,6 +22,8 @@ use crate::{catalogue, config, judge};
 const POLL: Duration = Duration::from_secs(5);
 /// How often the engine is asked whether it is there, and left-overs are swept.
 const ENGINE_EVERY: Duration = Duration::from_secs(5);
+/// The same while it cannot be used.
+const LOST_ENGINE_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 /// What an attempt waits after a failure of ours before it is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(3);
@@ -242,6 +244,7 @@ impl Worker {
                 }
                 last_sweep = Some(Instant::now());
             }
+            let wait = if state.is_ok() { ENGINE_EVERY } else { LOST_ENGINE_EVERY };
             self.engine.send_if_modified(|known| {
                 if *known == state {
                     return false;
@@ -253,7 +256,7 @@ impl Worker {
                 *known = state;
                 true
             });
-            tokio::time::sleep(ENGINE_EVERY).await;
+            tokio::time::sleep(wait).await;
         }
     }
 }

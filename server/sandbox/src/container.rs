@@ -49,6 +49,8 @@ pub(crate) struct Identity<'a> {
     pub(crate) expires_unix: u64,
     pub(crate) fifos: &'a Path,
     pub(crate) runtime: Option<&'a str>,
+    /// See [`crate::Config::has_own_kernel`].
+    pub(crate) own_kernel: bool,
 }
 
 pub(crate) fn body(tag: String, limits: &Limits, who: &Identity<'_>) -> ContainerCreateBody {
@@ -74,8 +76,12 @@ pub(crate) fn body(tag: String, limits: &Limits, who: &Identity<'_>) -> Containe
             (WORK.to_owned(), place(&owner)),
             ("/tmp".to_owned(), place("noexec,mode=1777")),
         ])),
-        // Read-only does not keep a FIFO from being written.
-        binds: Some(vec![format!("{}:{FIFO_DIR}:ro", who.fifos.display())]),
+        // Read-only does not keep a FIFO from being written: not on Linux.
+        binds: Some(vec![format!(
+            "{}:{FIFO_DIR}:{}",
+            who.fifos.display(),
+            if who.own_kernel { "rw" } else { "ro" }
+        )]),
         shm_size: Some(SHM_BYTES),
         memory,
         // The same figure for memory and swap together: no swap.

@@ -46,6 +46,7 @@ impl Sandbox {
             expires_unix: (now + lifetime).as_secs(),
             fifos: dir.path(),
             runtime: inner.config.runtime.as_deref(),
+            own_kernel: inner.config.has_own_kernel(),
         };
         let body = container::body(tag, limits, &who);
         // A closed semaphore is no reason not to start; it is never closed.

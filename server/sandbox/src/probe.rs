@@ -32,6 +32,7 @@ impl Sandbox {
             expires_unix: (now + PATIENCE * 3).as_secs(),
             fifos: dir.path(),
             runtime: inner.config.runtime.as_deref(),
+            own_kernel: inner.config.has_own_kernel(),
         };
         let mut body = container::body(container::image_tag(image)?, &Limits::default(), &who);
         body.entrypoint = Some(vec!["/bin/cat".to_owned(), format!("{FIFO_DIR}/{FILE}")]);

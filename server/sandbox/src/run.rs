@@ -44,7 +44,7 @@ impl Sandbox {
     pub async fn run(&self, request: RunRequest<'_>) -> Result<Run, Error> {
         let RunRequest { spec, files, cancel } = request;
         let command = command(spec);
-        let start = start(spec, files, &command)?;
+        let start = start(spec, files, &command, !self.inner.config.has_own_kernel())?;
         let lifetime = spec.limits.wall + EXPIRY_MARGIN;
         let whole = async {
             let parked = self.park(&spec.image, &spec.limits, lifetime).await?;
@@ -71,7 +71,12 @@ fn command(spec: &RunSpec) -> Vec<String> {
     fixed.into_iter().chain([entry]).chain(spec.args.iter().cloned()).collect()
 }
 
-fn start(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>, command: &[String]) -> Result<Start, Error> {
+fn start(
+    spec: &RunSpec,
+    files: &BTreeMap<String, Vec<u8>>,
+    command: &[String],
+    filter: bool,
+) -> Result<Start, Error> {
     check_files(spec, files)?;
     if let Some((name, _)) = spec
         .env
@@ -88,7 +93,7 @@ fn start(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>, command: &[String]) 
     let (argv, env) = match spec.tracer {
         Tracer::None => (command.to_vec(), tracee),
         Tracer::Trace => (
-            strace::argv(guest::TRACE, LEARNER, &["LC_ALL"], &tracee, command),
+            strace::argv(filter, guest::TRACE, LEARNER, &["LC_ALL"], &tracee, command),
             // LC_ALL keeps strace's own words in English whatever the image's language.
             vec![path, ("LC_ALL".to_owned(), "C".to_owned())],
         ),
@@ -307,7 +312,10 @@ impl Live {
         self.facts.main_end = self.scan.main_end().cloned();
         self.facts.disk_full = self.scan.disk_full();
         if self.facts.ended.is_none() && !self.facts.oom() {
-            return Err(Error::Guest("its first process ended without a report".to_owned()));
+            let said: String = String::from_utf8_lossy(self.stderr.bytes()).chars().take(200).collect();
+            return Err(Error::Guest(format!(
+                "its first process ended without a report; on stderr: {said:?}"
+            )));
         }
         if self.facts.traced && !self.scan.started() && !self.facts.oom() {
             let said = String::from_utf8_lossy(self.stderr.bytes()).into_owned();

@@ -149,7 +149,10 @@ async fn fifos(sandbox: &Sandbox, image: &str) -> Row {
     match sandbox.probe_folder(image).await {
         Ok(()) => Row::ok("fifos", "the engine sees our folder under the same path"),
         Err(sandbox::Error::Refused(why)) => Row::failed_by("fifos", &why),
-        Err(error) => Row::failed("fifos", error.to_string(), "see the engine's log"),
+        Err(error) => {
+            let fix = "see the engine's log, and whether another SANDBOX_RUNTIME is of use";
+            Row::failed("fifos", error.to_string(), fix)
+        }
     }
 }
 

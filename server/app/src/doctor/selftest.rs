@@ -49,7 +49,7 @@ pub(super) async fn examine(sandbox: &Sandbox, config: &sandbox::Config, well: b
             rows.push(row);
             rows.push(ptrace(&run));
             if let Some(seen) = seen {
-                let own_kernel = config.runtime.as_deref().is_some_and(|name| name.contains("runsc"));
+                let own_kernel = config.has_own_kernel();
                 rows.push(lenient(own_kernel, seccomp(&seen)));
                 rows.push(lenient(own_kernel, groups(&seen, &spec.limits, &run)));
             }

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use crate::second_engine::SecondEngine;
 use crate::support::{Home, Visitor, root, solution, until};
 
-/// Prints a word at its start and its end, two seconds later.
-const SLOW: &str = "console.log('begun'); setTimeout(() => console.log('done'), 2000)";
+/// Prints a word at its start and its end, a second later.
+const SLOW: &str = "console.log('begun'); setTimeout(() => console.log('done'), 1000)";
 
 fn graded(visitor: &mut Visitor, attempt: &str) -> Value {
     let ended = visitor.ended(attempt);
