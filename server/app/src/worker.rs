@@ -228,10 +228,11 @@ impl Worker {
 
     /// Keeps `engine` true, and sweeps what dead processes left behind.
     async fn watch_engine(self: Arc<Self>) {
+        let mut known = self.engine.subscribe();
         let mut last_sweep: Option<Instant> = None;
         loop {
             let state = self.sandbox.check().await.map_err(|error| error.to_string());
-            if state.is_err() {
+            if state.is_err() || known.borrow().is_err() {
                 // What could not be removed meanwhile goes as soon as the engine is back.
                 last_sweep = None;
             }
@@ -244,7 +245,7 @@ impl Worker {
                 }
                 last_sweep = Some(Instant::now());
             }
-            let wait = if state.is_ok() { ENGINE_EVERY } else { LOST_ENGINE_EVERY };
+            let usable = state.is_ok();
             self.engine.send_if_modified(|known| {
                 if *known == state {
                     return false;
@@ -256,7 +257,12 @@ impl Worker {
                 *known = state;
                 true
             });
-            tokio::time::sleep(wait).await;
+            if usable {
+                // An attempt may find out first that the engine is gone.
+                let _lost = timeout(ENGINE_EVERY, known.wait_for(Result::is_err)).await;
+            } else {
+                tokio::time::sleep(LOST_ENGINE_EVERY).await;
+            }
         }
     }
 }
