@@ -17,6 +17,7 @@ use store::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::config;
@@ -26,12 +27,22 @@ use crate::worker::{EngineState, Worker};
 /// How often an engine that was never reached is looked for.
 const CONNECT_EVERY: Duration = Duration::from_secs(2);
 
+/// What closing the connections to the database may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
+
 async fn open_store(database: &config::Database) -> anyhow::Result<Store> {
     let store = Store::connect(&database.database_url, database.database_connections)
         .await
         .context("cannot connect to the database that DATABASE_URL names")?;
     store.migrate().await?;
     Ok(store)
+}
+
+/// Lets go of the database; one that has fallen silent is left as it is.
+async fn close_store(store: Store) {
+    if timeout(CLOSE_PATIENCE, store.close()).await.is_err() {
+        tracing::warn!("the database does not take its leave");
+    }
 }
 
 async fn open_sandbox(config: sandbox::Config) -> anyhow::Result<Sandbox> {

@@ -4,6 +4,7 @@ use anyhow::{Context, ensure};
 use chrono::Utc;
 use store::Store;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::catalogue::Catalogue;
 use crate::{config, http};
@@ -49,7 +50,12 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     let app = http::router(http::AppState::new(store.clone(), labs, engine, settings, stop.clone()));
     let forget = tokio::spawn(forget_sessions(store.clone()));
     println!("Todoku is served at http://{address}");
-    let served = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned()).await;
+    let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let served = tokio::select! {
+        served = serving.into_future() => served,
+        // A client that neither ends its request nor takes its answer would hold us for ever.
+        () = drained(&stop, config.timing.drain()) => Ok(()),
+    };
     forget.abort();
     // Whatever ended the server, the worker gives back what it has.
     stop.cancel();
@@ -59,8 +65,14 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     if let Some(examined) = examined {
         examined.await?;
     }
-    store.close().await;
+    super::close_store(store).await;
     Ok(served?)
+}
+
+/// Waits until what was under way at the request to stop has had its time.
+async fn drained(stop: &CancellationToken, time: Duration) {
+    stop.cancelled().await;
+    tokio::time::sleep(time).await;
 }
 
 /// Ended sessions are of no use to anybody.

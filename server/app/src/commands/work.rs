@@ -12,6 +12,6 @@ pub(crate) async fn run(config: config::Work) -> anyhow::Result<()> {
     if let Some(examined) = examined {
         examined.await?;
     }
-    store.close().await;
+    super::close_store(store).await;
     Ok(())
 }

@@ -1,10 +1,15 @@
 //! PostgreSQL: there, ours, and in time.
 
+use std::time::Duration;
+
 use chrono::{DateTime, TimeDelta, Utc};
 use store::{Schema, Store};
+use tokio::time::timeout;
 
 use super::Row;
 
+/// A database that takes longer for these small questions is of no use.
+const PATIENCE: Duration = Duration::from_secs(15);
 /// Leases are compared by the workers' clocks; the database's stands for all of them.
 const CLOCK_WARNING: TimeDelta = TimeDelta::seconds(1);
 const CLOCK_FAILURE: TimeDelta = TimeDelta::seconds(5);
@@ -22,9 +27,15 @@ pub(super) async fn examine(url: &str) -> Vec<Row> {
             return unreached(Row::failed("database", chain(&error), fix));
         }
     };
-    let rows = vec![version(&store).await, schema(&store).await, clock(&store).await];
-    store.close().await;
-    rows
+    let rows = async {
+        let rows = vec![version(&store).await, schema(&store).await, clock(&store).await];
+        store.close().await;
+        rows
+    };
+    timeout(PATIENCE, rows).await.unwrap_or_else(|_late| {
+        let fix = "see the database's log: it took the connection and answers nothing";
+        unreached(Row::failed("database", "it does not answer", fix))
+    })
 }
 
 async fn version(store: &Store) -> Row {

@@ -85,3 +85,15 @@ fn a_database_that_is_away_for_a_while_costs_no_attempt() {
     drop(home);
     postgres("stop");
 }
+
+/// A connection whose request never ends must not keep the server from stopping.
+#[test]
+fn a_client_that_says_no_more_does_not_keep_the_server() {
+    let home = Home::new().with("TODOKU_WORKERS", "0");
+    let server = home.start();
+    let visitor = server.visitor();
+    let _half = visitor.connect("GET /healthz HTTP/1.1\r\nhost: here\r\n");
+    let body = "content-type: application/json\r\ncontent-length: 100\r\n\r\n{";
+    let _slow = visitor.connect(&format!("POST /api/v1/attempts HTTP/1.1\r\nhost: here\r\n{body}"));
+    server.stop();
+}
