@@ -1,12 +1,13 @@
 //! Whether the engine sees the folder of FIFOs under the path that we know it by.
 
+use std::collections::HashMap;
 use std::io::Write;
+use std::path::Path;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use bollard::models::{Mount, MountType};
+use bollard::models::{ContainerCreateBody, HostConfig, Mount, MountType};
 use futures_util::StreamExt;
 use guest::FIFO_DIR;
-use lab::Limits;
 use tokio::time::timeout;
 use uuid::Uuid;
 
@@ -25,28 +26,7 @@ impl Sandbox {
         std::fs::File::create_new(dir.path().join(FILE))
             .and_then(|mut file| file.write_all(id.as_bytes()))
             .map_err(unwritable)?;
-        let instance = inner.instance.to_string();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-        let who = container::Identity {
-            instance: &instance,
-            expires_unix: (now + PATIENCE * 3).as_secs(),
-            fifos: dir.path(),
-            runtime: inner.config.runtime.as_deref(),
-            own_kernel: inner.config.has_own_kernel(),
-        };
-        let mut body = container::body(container::image_tag(image)?, &Limits::default(), &who);
-        body.entrypoint = Some(vec!["/bin/cat".to_owned(), format!("{FIFO_DIR}/{FILE}")]);
-        if let Some(host) = &mut body.host_config {
-            // A mount of this kind is refused where there is nothing; a bind would make a folder there.
-            host.binds = None;
-            host.mounts = Some(vec![Mount {
-                typ: Some(MountType::BIND),
-                source: Some(dir.path().display().to_string()),
-                target: Some(FIFO_DIR.to_owned()),
-                read_only: Some(true),
-                ..Mount::default()
-            }]);
-        }
+        let body = self.reader(container::image_tag(image)?, dir.path());
         let guard = inner.removals.guard(format!("todoku-{id}"));
         let advice = |what: String| {
             let folder = inner.config.fifo_dir.display();
@@ -77,5 +57,38 @@ impl Sandbox {
             return Ok(());
         }
         Err(advice(String::from_utf8_lossy(&said).trim().to_owned()))
+    }
+
+    /// A container that prints the file in `dir`, with nothing that it does not need for that.
+    fn reader(&self, tag: String, dir: &Path) -> ContainerCreateBody {
+        let expires = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default() + PATIENCE * 3;
+        // A mount of this kind is refused where there is nothing; a bind would make a folder there.
+        let mount = Mount {
+            typ: Some(MountType::BIND),
+            source: Some(dir.display().to_string()),
+            target: Some(FIFO_DIR.to_owned()),
+            read_only: Some(true),
+            ..Mount::default()
+        };
+        ContainerCreateBody {
+            image: Some(tag),
+            entrypoint: Some(vec!["/bin/cat".to_owned(), format!("{FIFO_DIR}/{FILE}")]),
+            labels: Some(HashMap::from([
+                (container::INSTANCE.to_owned(), self.inner.instance.to_string()),
+                (container::EXPIRES.to_owned(), expires.as_secs().to_string()),
+            ])),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            host_config: Some(HostConfig {
+                cap_drop: Some(vec!["ALL".to_owned()]),
+                security_opt: Some(vec!["no-new-privileges".to_owned()]),
+                network_mode: Some("none".to_owned()),
+                readonly_rootfs: Some(true),
+                mounts: Some(vec![mount]),
+                runtime: self.inner.config.runtime.clone(),
+                ..HostConfig::default()
+            }),
+            ..ContainerCreateBody::default()
+        }
     }
 }
