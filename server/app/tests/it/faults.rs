@@ -28,7 +28,8 @@ fn under_way(home: &Home, visitor: &mut Visitor) -> String {
 #[test]
 fn an_engine_that_dies_falls_silent_or_is_full_costs_no_attempt() {
     let engine = SecondEngine::start(&[]);
-    let home = Home::new().with("DOCKER_HOST", &engine.host).with("TODOKU_WORKERS", "2");
+    let home =
+        Home::new().with("DOCKER_HOST", &engine.host).with("TODOKU_WORKERS", "2").with("TODOKU_PARKED", "2");
     let server = home.start();
     let mut visitor = server.visitor();
     let readiness = |visitor: &mut Visitor, wanted: u16| {
@@ -58,8 +59,8 @@ fn an_engine_that_dies_falls_silent_or_is_full_costs_no_attempt() {
     assert_eq!(visitor.get(&attempt).json()["state"], "queued");
     std::fs::remove_file(full).unwrap();
     graded(&mut visitor, &attempt);
-    until("nothing is left", || (home.containers() == 0).then_some(()));
     server.stop();
+    assert_eq!(home.containers(), 0, "nothing is left");
 }
 
 #[test]

@@ -42,6 +42,7 @@ impl Home {
             ("TODOKU_LEASE_SECONDS", "2".to_owned()),
             ("TODOKU_DRAIN_SECONDS", "1".to_owned()),
             ("TODOKU_DOCTOR", "off".to_owned()),
+            ("TODOKU_PARKED", "0".to_owned()),
         ]);
         Self { folder, database, settings }
     }
