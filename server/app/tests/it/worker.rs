@@ -31,7 +31,9 @@ fn after_kill_9_the_attempt_is_graded_and_nothing_is_left() {
     assert_eq!((&graded["state"], &graded["runs"][0]["outcome"]), (&json!("graded"), &json!("wall_limit")));
     until("no container is left", || (home.containers() == 0).then_some(()));
     server.stop();
-    let left: Vec<_> = std::fs::read_dir(home.path("fifos")).unwrap().collect();
+    // What processes agree on about their places outlives them.
+    let left = std::fs::read_dir(home.path("fifos")).unwrap().map(|entry| entry.unwrap().file_name());
+    let left: Vec<_> = left.filter(|name| name != "slots").collect();
     assert!(left.is_empty(), "{left:?}");
 }
 
