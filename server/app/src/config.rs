@@ -170,6 +170,9 @@ pub(crate) struct Sandbox {
     /// Folder for the pipes between sandboxes and worker: the same path for the engine and for us.
     #[arg(long, env = "TODOKU_FIFO_DIR", default_value = "/run/todoku")]
     fifo_dir: PathBuf,
+    /// Sandboxes made ahead, so that a run need not wait for the engine; fewer where memory is short.
+    #[arg(long, env = "TODOKU_PARKED", default_value_t = 3)]
+    parked: usize,
 }
 
 impl Sandbox {
@@ -185,6 +188,7 @@ impl Sandbox {
             docker_host: given(&self.docker_host),
             runtime: given(&self.sandbox_runtime),
             fifo_dir: self.fifo_dir.clone(),
+            parked: self.parked,
             images: if images.is_empty() { usual.images.clone() } else { images },
             ..usual
         }

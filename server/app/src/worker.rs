@@ -25,6 +25,8 @@ const ENGINE_EVERY: Duration = Duration::from_secs(5);
 /// The same while it cannot be used.
 const LOST_ENGINE_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
+/// What the engine gets to remove what this process made, when it stops.
+const LET_GO: Duration = Duration::from_secs(15);
 /// What an attempt waits after a failure of ours before it is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(3);
 
@@ -33,8 +35,6 @@ const DATABASE_PATIENCE: Duration = Duration::from_secs(20);
 /// How long a finished attempt is kept while the database is away.
 const FINISH_PATIENCE: Duration = Duration::from_secs(60);
 const FINISH_EVERY: Duration = Duration::from_secs(1);
-/// What removals may take when this process stops; what is left is swept by others.
-const LAST_REMOVALS: Duration = Duration::from_secs(20);
 
 /// Whether the engine can run attempts: `Err` says why not.
 pub(crate) type EngineState = Result<(), String>;
@@ -64,8 +64,10 @@ impl Worker {
             while attempts.join_next().await.is_some() {}
         }
         watch.abort();
-        if timeout(LAST_REMOVALS, worker.sandbox.drain()).await.is_err() {
-            tracing::warn!("containers are left to the sweep of others");
+        if timeout(LET_GO, worker.sandbox.close()).await.is_err() {
+            tracing::warn!(
+                "the engine is slow to remove sandboxes; what is left is for another process's sweep"
+            );
         }
     }
 

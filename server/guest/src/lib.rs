@@ -23,10 +23,22 @@ pub const TRACE: &str = "/run/todoku/trace";
 pub const CONTROL: &str = "/run/todoku/control";
 /// The learner's work folder.
 pub const WORK: &str = "/lab";
-/// The user that the tracee runs as, by name and by number: the image has it.
-pub const LEARNER: &str = "learner";
-/// Uid and gid of [`LEARNER`].
-pub const LEARNER_ID: u32 = 1001;
+/// First of the ids that a learner's program may run as, uid and gid alike: the image names each of
+/// them `learner`. Every live sandbox of a host has one for itself, since the kernel counts some
+/// things by user (`inotify(7)`, `mq_overview(7)`, pending signals).
+pub const LEARNER_FIRST: u32 = 20_001;
+/// How many such ids there are.
+pub const LEARNERS: u32 = 256;
+
+/// Whether `id` is one of a learner.
+#[must_use]
+pub const fn is_learner(id: u32) -> bool {
+    id >= LEARNER_FIRST && id - LEARNER_FIRST < LEARNERS
+}
+
+/// What the guest writes to standard output and standard error, each, when nothing more will come:
+/// drawn by the host for one run, and never in the reach of the learner's program.
+pub type Seal = [u8; 16];
 
 /// The byte on stdin that asks for the run's end.
 pub const KILL: u8 = b'K';

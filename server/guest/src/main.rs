@@ -9,13 +9,14 @@ mod learner;
 mod supervise;
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufReader, ErrorKind, Read};
+use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
 
-use guest::{CONTROL, Entry, LEARNER_ID, Report, Start, WORK};
+use guest::{CONTROL, Entry, Report, Seal, Start, WORK};
+use learner::Learner;
 use rustix::fs::OFlags;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
@@ -49,7 +50,8 @@ fn run() -> io::Result<()> {
         start => start?,
     };
     let mut control = control()?;
-    learner::act_as(|| unpack(&mut host, start.files))??;
+    let learner = Learner(start.learner);
+    learner.act_as(|| unpack(&mut host, start.files))??;
     limit(&start)?;
 
     let before = cgroup::read();
@@ -57,7 +59,16 @@ fn run() -> io::Result<()> {
     Report::Started.write(&mut control)?;
     let mut ended = supervise::until_end(host, child, &start)?;
     ended.counters = cgroup::between(before, cgroup::read());
+    seal(&start.seal)?;
     Report::Ended(ended).write(&mut control)
+}
+
+/// Marks the end of both outputs. All that could write there has ended; where the host does not read
+/// any more, the pipe's other end is the engine's, which reads on.
+fn seal(seal: &Seal) -> io::Result<()> {
+    io::stdout().write_all(seal)?;
+    io::stdout().flush()?;
+    io::stderr().write_all(seal)
 }
 
 /// Lays the files into the work folder, which nobody has touched yet. Runs as the learner, so the
@@ -102,7 +113,7 @@ fn spawn(start: &Start) -> io::Result<Child> {
         .stdin(Stdio::null());
     if start.as_learner {
         // Also drops the supplementary groups.
-        command.uid(LEARNER_ID).gid(LEARNER_ID);
+        command.uid(start.learner).gid(start.learner);
     }
     command.spawn().map_err(|error| io::Error::new(error.kind(), format!("cannot start {program}: {error}")))
 }

@@ -4,12 +4,12 @@ use std::io::{self, Read, Write};
 use std::time::Duration;
 
 use crate::{
-    bad, read_count, read_duration, read_text, read_u32, read_u64, write_duration, write_text, write_u32,
-    write_u64,
+    Seal, bad, is_learner, read_count, read_duration, read_text, read_u32, read_u64, write_duration,
+    write_text, write_u32, write_u64,
 };
 
 /// First bytes on stdin; the last one is the protocol's version (label `todoku.contract`).
-const MAGIC: &[u8; 4] = b"TDK1";
+const MAGIC: &[u8; 4] = b"TDK2";
 /// Largest file.
 const MAX_FILE: u64 = 1 << 30;
 
@@ -20,8 +20,12 @@ pub struct Start {
     pub argv: Vec<String>,
     /// The program's whole environment.
     pub env: Vec<(String, String)>,
+    /// Uid and gid of the learner's program.
+    pub learner: u32,
     /// Start the program as the learner. False for strace, which changes the uid itself.
     pub as_learner: bool,
+    /// What marks the end of both outputs.
+    pub seal: Seal,
     /// `RLIMIT_NOFILE`, soft and hard.
     pub open_files: u64,
     /// Time from the program's start until the guest ends it.
@@ -56,7 +60,9 @@ impl Start {
             write_text(out, name)?;
             write_text(out, value)?;
         }
+        write_u32(out, self.learner)?;
         write_u32(out, u32::from(self.as_learner))?;
+        out.write_all(&self.seal)?;
         write_u64(out, self.open_files)?;
         write_duration(out, self.wall)?;
         write_duration(out, self.grace)?;
@@ -77,10 +83,19 @@ impl Start {
         let env = (0..read_count(from)?)
             .map(|_| Ok((read_text(from)?, read_text(from)?)))
             .collect::<io::Result<Vec<_>>>()?;
+        let learner = read_u32(from)?;
+        if !is_learner(learner) {
+            return Err(bad("the user to run as is none of the learners"));
+        }
+        let as_learner = read_u32(from)? != 0;
+        let mut seal = Seal::default();
+        from.read_exact(&mut seal)?;
         Ok(Self {
             argv,
             env,
-            as_learner: read_u32(from)? != 0,
+            learner,
+            as_learner,
+            seal,
             open_files: read_u64(from)?,
             wall: read_duration(from)?,
             grace: read_duration(from)?,
@@ -142,7 +157,9 @@ mod tests {
         Start {
             argv: vec!["node".into(), "日本.js".into()],
             env: vec![("A".into(), "1=2".into())],
+            learner: 20_003,
             as_learner: true,
+            seal: *b"0123456789abcdef",
             open_files: 1024,
             wall: Duration::from_millis(1500),
             grace: Duration::from_millis(300),
@@ -173,6 +190,15 @@ mod tests {
         bytes.extend(u32::MAX.to_le_bytes());
         let error = Start::read(&mut bytes.as_slice()).unwrap_err();
         assert!(error.to_string().contains("64 KiB"), "{error}");
+    }
+
+    #[test]
+    fn a_run_as_anybody_else_is_refused() {
+        for learner in [0, 1001, 20_000, 20_257, u32::MAX] {
+            let mut bytes = Vec::new();
+            Start { learner, ..start() }.write(&mut bytes).unwrap();
+            assert!(Start::read(&mut bytes.as_slice()).is_err(), "{learner}");
+        }
     }
 
     #[test]

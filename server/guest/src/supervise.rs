@@ -9,7 +9,8 @@ use std::time::{Duration, Instant};
 use guest::{Counters, Ended, Ending, KILL, Start};
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus, kill_process, wait};
 
-use crate::{Host, learner};
+use crate::Host;
+use crate::learner::Learner;
 
 /// What strace gets to write its last lines after its tracees were killed. Past it strace is
 /// killed too, and the trace has no end: incomplete, as it must be.
@@ -25,6 +26,7 @@ enum Event {
 /// Waits for the program's end and brings it about when the wall time has passed or the host asks.
 pub(crate) fn until_end(host: Host, program: Child, start: &Start) -> io::Result<Ended> {
     let started = Instant::now();
+    let learner = Learner(start.learner);
     let program = Pid::from_child(&program);
     let (sender, events) = channel();
     let told = sender.clone();
@@ -48,11 +50,11 @@ pub(crate) fn until_end(host: Host, program: Child, start: &Start) -> io::Result
             }
         }
         // The tracees before the tracer: strace then writes the calls they were in.
-        learner::kill_all()?;
+        learner.kill_all()?;
         deadline = Instant::now() + LAST_LINES;
     };
     let wall = started.elapsed();
-    end_survivors(&events, start.grace)?;
+    end_survivors(learner, &events, start.grace)?;
     Ok(Ended {
         ending,
         exit_code: status.exit_status(),
@@ -64,11 +66,11 @@ pub(crate) fn until_end(host: Host, program: Child, start: &Start) -> io::Result
 
 /// Processes that the program left behind get `grace`, then are killed. Under strace there are
 /// none: it waits for them, and it is the host that reads the main tracee's end from the trace.
-fn end_survivors(events: &Receiver<Event>, grace: Duration) -> io::Result<()> {
+fn end_survivors(learner: Learner, events: &Receiver<Event>, grace: Duration) -> io::Result<()> {
     let until = Instant::now() + grace;
-    while learner::any_left()? {
+    while learner.any_left()? {
         if next(events, until)?.is_none() {
-            return learner::kill_all();
+            return learner.kill_all();
         }
     }
     Ok(())

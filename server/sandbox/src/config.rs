@@ -14,6 +14,8 @@ pub struct Config {
     pub images: Vec<String>,
     /// The engine's runtime (`runc`, `runsc`); `None` for the engine's default.
     pub runtime: Option<String>,
+    /// Containers made ahead at most; fewer where memory is short.
+    pub parked: usize,
     /// Containers created and started at one time.
     pub concurrent_starts: usize,
 }
@@ -34,6 +36,7 @@ impl Default for Config {
             fifo_dir: PathBuf::from("/run/todoku"),
             images: vec!["node24".to_owned()],
             runtime: None,
+            parked: 0,
             concurrent_starts: 3,
         }
     }

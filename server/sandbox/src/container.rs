@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::path::Path;
 
 use bollard::models::{ContainerCreateBody, HostConfig, HostConfigCgroupnsModeEnum, HostConfigLogConfig};
-use guest::{FIFO_DIR, LEARNER_ID, WORK};
+use guest::{FIFO_DIR, WORK};
 use lab::Limits;
 
 use crate::Error;
@@ -12,11 +12,16 @@ use crate::Error;
 /// Label of an image: the version of what the image and this crate agree on.
 pub(crate) const CONTRACT: &str = "todoku.contract";
 /// The version that this crate speaks to.
-pub(crate) const CONTRACT_VERSION: &str = "1";
+pub(crate) const CONTRACT_VERSION: &str = "2";
 /// Label of a container: the instance (process) that made it.
 pub(crate) const INSTANCE: &str = "todoku.sandbox";
 /// Label of a container: unix seconds after which anyone may remove it.
 pub(crate) const EXPIRES: &str = "todoku.expires";
+
+/// Label of a container that keeps a network namespace.
+const HOLDER: &str = "todoku.holder";
+/// Memory of such a one.
+const HOLDER_BYTES: u64 = 32 << 20;
 
 /// The calls that the kernel lets through; line by line in `docs/security.md`.
 const SECCOMP: &str = include_str!("seccomp.json");
@@ -43,59 +48,112 @@ pub(crate) fn image_tag(name: &str) -> Result<String, Error> {
     Ok(format!("todoku/{name}:local"))
 }
 
-/// What tells one container from another.
+/// What of a run must be settled before its container is made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Shape {
+    pub(crate) image: String,
+    memory: u64,
+    processes: u32,
+    milli_cpus: u32,
+    disk: u64,
+}
+
+impl Shape {
+    pub(crate) fn of(image: &str, limits: &Limits) -> Self {
+        Self {
+            image: image.to_owned(),
+            memory: limits.memory.0,
+            processes: limits.processes,
+            milli_cpus: limits.milli_cpus,
+            disk: limits.disk.0,
+        }
+    }
+}
+
+/// Whose a container is.
 pub(crate) struct Identity<'a> {
     pub(crate) instance: &'a str,
     pub(crate) expires_unix: u64,
-    pub(crate) fifos: &'a Path,
     pub(crate) runtime: Option<&'a str>,
     /// See [`crate::Config::has_own_kernel`].
     pub(crate) own_kernel: bool,
 }
 
-pub(crate) fn body(tag: String, limits: &Limits, who: &Identity<'_>) -> ContainerCreateBody {
-    let memory = i64::try_from(limits.memory.0).ok();
-    let disk = limits.disk.0;
-    let place = |rest: &str| format!("rw,nosuid,nodev,size={disk},nr_inodes={INODES},{rest}");
-    let owner = format!("exec,mode=0755,uid={LEARNER_ID},gid={LEARNER_ID}");
+/// What one container has for itself.
+pub(crate) struct Place<'a> {
+    pub(crate) fifos: &'a Path,
+    /// Uid and gid of the learner's program.
+    pub(crate) learner: u32,
+    /// The container whose network namespace it joins, alone.
+    pub(crate) holder: &'a str,
+}
+
+/// A container that waits for a run.
+pub(crate) fn body(tag: String, shape: &Shape, who: &Identity<'_>, place: &Place<'_>) -> ContainerCreateBody {
+    let disk = shape.disk;
+    let folder = |rest: &str| format!("rw,nosuid,nodev,size={disk},nr_inodes={INODES},{rest}");
+    let owner = format!("exec,mode=0755,uid={0},gid={0}", place.learner);
     let host = HostConfig {
-        cap_drop: Some(vec!["ALL".to_owned()]),
         cap_add: Some(CAPABILITIES.map(String::from).to_vec()),
-        security_opt: Some(vec!["no-new-privileges".to_owned(), format!("seccomp={SECCOMP}")]),
-        privileged: Some(false),
+        // The host's name and its resolver's files are those of the holder.
+        network_mode: Some(format!("container:{}", place.holder)),
+        tmpfs: Some(HashMap::from([
+            (WORK.to_owned(), folder(&owner)),
+            ("/tmp".to_owned(), folder("noexec,mode=1777")),
+        ])),
+        // Read-only does not keep a FIFO from being written: not on Linux.
+        binds: Some(vec![format!(
+            "{}:{FIFO_DIR}:{}",
+            place.fifos.display(),
+            if who.own_kernel { "rw" } else { "ro" }
+        )]),
+        nano_cpus: Some(i64::from(shape.milli_cpus) * 1_000_000),
+        ..walled(shape.memory, shape.processes.saturating_add(OWN_TASKS), who)
+    };
+    ContainerCreateBody { host_config: Some(host), ..attached(tag, who) }
+}
+
+/// A container that keeps an empty network namespace, and does nothing.
+pub(crate) fn holder(tag: String, who: &Identity<'_>) -> ContainerCreateBody {
+    let host = HostConfig {
         network_mode: Some("none".to_owned()),
         // Or the engine copies the host's resolver and search domains into the container.
         dns: Some(vec!["127.0.0.1".to_owned()]),
         dns_search: Some(vec![".".to_owned()]),
+        ..walled(HOLDER_BYTES, OWN_TASKS, who)
+    };
+    let mut body = attached(tag, who);
+    body.labels.get_or_insert_default().insert(HOLDER.to_owned(), String::new());
+    ContainerCreateBody { hostname: Some("lab".to_owned()), host_config: Some(host), ..body }
+}
+
+/// What every container has around it.
+fn walled(memory: u64, tasks: u32, who: &Identity<'_>) -> HostConfig {
+    let memory = i64::try_from(memory).ok();
+    HostConfig {
+        cap_drop: Some(vec!["ALL".to_owned()]),
+        security_opt: Some(vec!["no-new-privileges".to_owned(), format!("seccomp={SECCOMP}")]),
+        privileged: Some(false),
         ipc_mode: Some("private".to_owned()),
         cgroupns_mode: Some(HostConfigCgroupnsModeEnum::PRIVATE),
         // The guest is the reaper.
         init: Some(false),
         readonly_rootfs: Some(true),
-        tmpfs: Some(HashMap::from([
-            (WORK.to_owned(), place(&owner)),
-            ("/tmp".to_owned(), place("noexec,mode=1777")),
-        ])),
-        // Read-only does not keep a FIFO from being written: not on Linux.
-        binds: Some(vec![format!(
-            "{}:{FIFO_DIR}:{}",
-            who.fifos.display(),
-            if who.own_kernel { "rw" } else { "ro" }
-        )]),
         shm_size: Some(SHM_BYTES),
         memory,
         // The same figure for memory and swap together: no swap.
         memory_swap: memory,
-        pids_limit: Some(i64::from(limits.processes.saturating_add(OWN_TASKS))),
-        nano_cpus: Some(i64::from(limits.milli_cpus) * 1_000_000),
+        pids_limit: Some(i64::from(tasks)),
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
         auto_remove: Some(false),
         runtime: who.runtime.map(String::from),
         ..HostConfig::default()
-    };
+    }
+}
+
+fn attached(tag: String, who: &Identity<'_>) -> ContainerCreateBody {
     ContainerCreateBody {
         image: Some(tag),
-        hostname: Some("lab".to_owned()),
         labels: Some(HashMap::from([
             (INSTANCE.to_owned(), who.instance.to_owned()),
             (EXPIRES.to_owned(), who.expires_unix.to_string()),
@@ -107,7 +165,6 @@ pub(crate) fn body(tag: String, limits: &Limits, who: &Identity<'_>) -> Containe
         // stdin closes with our connection, and the guest ends the run: no run outlives its worker.
         stdin_once: Some(true),
         tty: Some(false),
-        host_config: Some(host),
         ..ContainerCreateBody::default()
     }
 }

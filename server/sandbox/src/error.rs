@@ -28,6 +28,9 @@ pub enum Error {
     /// An image is missing or of another version.
     #[error("{0}")]
     Image(String),
+    /// As many sandboxes live on this host as there are learners' ids.
+    #[error("all {0} places for sandboxes on this host are taken")]
+    Full(u32),
     /// The folder of the FIFOs cannot be used.
     #[error("{what} {path}: {source}")]
     Folder {
@@ -54,7 +57,11 @@ impl Error {
     #[must_use]
     pub fn is_transient(&self) -> bool {
         match self {
-            Self::Engine { .. } | Self::Timeout { .. } | Self::Folder { .. } | Self::Guest(_) => true,
+            Self::Engine { .. }
+            | Self::Timeout { .. }
+            | Self::Folder { .. }
+            | Self::Full(_)
+            | Self::Guest(_) => true,
             Self::Image(_) | Self::Refused(_) | Self::Cancelled => false,
         }
     }

@@ -14,10 +14,13 @@ mod facts;
 mod fifo;
 mod outcome;
 mod parked;
+mod pool;
 mod probe;
 mod removal;
 mod run;
 mod scan;
+mod seal;
+mod slot;
 mod sweep;
 
 pub use config::Config;
@@ -42,6 +45,8 @@ struct Inner {
     /// What the engine said of itself; empty again after it was away.
     facts: tokio::sync::Mutex<Option<Facts>>,
     fifos: fifo::Home,
+    slots: Arc<slot::Slots>,
+    pool: Arc<pool::Pool>,
     removals: removal::Lane,
     /// Permits to create and start: engines slow down sharply when many starts overlap.
     starts: tokio::sync::Semaphore,
@@ -54,17 +59,35 @@ impl Sandbox {
     pub async fn connect(config: Config) -> Result<Self, Error> {
         let engine = engine::Engine::connect(config.docker_host.as_deref()).await?;
         let instance = Uuid::now_v7();
-        Ok(Self {
-            inner: Arc::new(Inner {
-                fifos: fifo::Home::make(&config.fifo_dir, instance)?,
-                removals: removal::Lane::start(engine.clone()),
-                starts: tokio::sync::Semaphore::new(config.concurrent_starts),
-                facts: tokio::sync::Mutex::default(),
-                config,
-                engine,
-                instance,
-            }),
-        })
+        let fifos = fifo::Home::make(&config.fifo_dir, instance)?;
+        let pool = pool::Pool::new(pool::Pool::affordable(config.parked, free_memory()));
+        let inner = Arc::new(Inner {
+            fifos,
+            slots: slot::Slots::make(&config.fifo_dir)?,
+            pool: Arc::clone(&pool),
+            facts: tokio::sync::Mutex::default(),
+            removals: removal::Lane::start(engine.clone()),
+            starts: tokio::sync::Semaphore::new(config.concurrent_starts),
+            config,
+            engine,
+            instance,
+        });
+        for _ in 0..inner.config.concurrent_starts.min(inner.config.parked) {
+            tokio::spawn(pool::fill(Arc::clone(&pool), Arc::downgrade(&inner)));
+        }
+        Ok(Self { inner })
+    }
+
+    /// Makes containers for runs of `image` within `limits` ahead, as many as [`Config::parked`] says.
+    /// From then on what is kept follows what is run.
+    pub fn warm(&self, image: &str, limits: &lab::Limits) {
+        self.inner.pool.warm(&container::Shape::of(image, limits));
+    }
+
+    /// How many containers wait for a run.
+    #[must_use]
+    pub fn parked(&self) -> usize {
+        self.inner.pool.ready()
     }
 
     /// Whether the engine answers, has the runtime, room on its disk, and every image, of the version
@@ -105,8 +128,27 @@ impl Sandbox {
         self.inner.instance
     }
 
-    /// Waits until every container that this process let go of is removed.
+    /// Waits until every container that this process let go of is removed. Those that wait for a run
+    /// stay. Without a deadline of its own: an engine may be away for long.
     pub async fn drain(&self) {
         self.inner.removals.drained().await;
     }
+
+    /// Lets go of everything that waits for a run, and drains. The sandbox makes nothing ahead after
+    /// that.
+    pub async fn close(&self) {
+        self.inner.pool.close();
+        while self.inner.pool.is_making() {
+            tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+        }
+        self.inner.slots.close();
+        self.drain().await;
+    }
+}
+
+/// Bytes of memory that the kernel could give away (`proc_meminfo(5)`, `MemAvailable`).
+fn free_memory() -> Option<u64> {
+    let text = std::fs::read_to_string("/proc/meminfo").ok()?;
+    let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    Some(line.split_whitespace().next()?.parse::<u64>().ok()? * 1024)
 }

@@ -27,7 +27,7 @@ impl Sandbox {
             .and_then(|mut file| file.write_all(id.as_bytes()))
             .map_err(unwritable)?;
         let body = self.reader(container::image_tag(image)?, dir.path());
-        let guard = inner.removals.guard(format!("todoku-{id}"));
+        let guard = inner.removals.guard(format!("todoku-{id}"), None);
         let advice = |what: String| {
             let folder = inner.config.fifo_dir.display();
             Error::Refused(format!(

@@ -5,16 +5,20 @@ use std::time::Duration;
 
 use bollard::container::LogOutput;
 use futures_util::StreamExt;
-use guest::{Entry, LEARNER, Report, Start, WORK, path_fault};
+use guest::{Entry, Report, Seal, Start, WORK, path_fault};
 use lab::{Outcome, Run, RunSpec, Tracer, Usage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
+use uuid::Uuid;
 
 use crate::capture::Capture;
+use crate::container::Shape;
 use crate::outcome::Facts;
 use crate::parked::Parked;
+use crate::pool::PARKED_LIFE;
 use crate::scan::Scan;
+use crate::seal::Sealed;
 use crate::{Error, Sandbox};
 
 /// What processes left behind by the main tracee get before they are killed.
@@ -25,8 +29,6 @@ const ORDERLY_END: Duration = Duration::from_secs(8);
 const HAND_OVER: Duration = Duration::from_secs(20);
 /// What the last output gets to arrive once the container has ended.
 const LAST_OUTPUT: Duration = Duration::from_secs(10);
-/// How long a container may be left to itself over the wall limit before anyone may remove it.
-const EXPIRY_MARGIN: Duration = Duration::from_secs(120);
 
 /// What to run.
 pub struct RunRequest<'a> {
@@ -43,24 +45,40 @@ impl Sandbox {
     /// this returns or its future is dropped.
     pub async fn run(&self, request: RunRequest<'_>) -> Result<Run, Error> {
         let RunRequest { spec, files, cancel } = request;
-        let command = command(spec);
-        let start = start(spec, files, &command, !self.inner.config.has_own_kernel())?;
-        let lifetime = spec.limits.wall + EXPIRY_MARGIN;
-        let whole = async {
-            let parked = self.park(&spec.image, &spec.limits, lifetime).await?;
-            let mut live = Live::new(parked, spec);
-            live.hand_over(&start, files).await?;
-            live.watch(spec.limits.wall).await?;
-            live.last_output().await?;
-            if live.facts.ended.is_none() {
-                live.facts.engine_oom = self.inner.engine.was_oom_killed(live.parked.guard.name()).await?;
-            }
-            live.into_run(spec, command)
-        };
+        check(spec, files)?;
         tokio::select! {
-            run = whole => run,
+            run = self.run_in_time(spec, files) => run,
             () = cancel.cancelled() => Err(Error::Cancelled),
         }
+    }
+
+    async fn run_in_time(&self, spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<Run, Error> {
+        let _under_way = self.inner.pool.under_way();
+        let shape = Shape::of(&spec.image, &spec.limits);
+        if let Some(parked) = self.inner.pool.take(&shape) {
+            let mut live = Live::new(parked, spec);
+            match self.live(&mut live, files).await {
+                // One that waited may have died unseen, with its engine: nothing has run yet.
+                Err(error) if error.is_transient() && !live.has_started => {
+                    tracing::info!(%error, "a sandbox made ahead is of no use; another is made");
+                }
+                Err(error) => return Err(error),
+                Ok(()) => return live.into_run(),
+            }
+        }
+        let mut live = Live::new(self.park(&shape, PARKED_LIFE).await?, spec);
+        self.live(&mut live, files).await?;
+        live.into_run()
+    }
+
+    async fn live(&self, live: &mut Live<'_>, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
+        live.hand_over(files).await?;
+        live.watch().await?;
+        live.last_output().await?;
+        if live.facts.ended.is_none() {
+            live.facts.engine_oom = self.inner.engine.was_oom_killed(live.parked.guard.name()).await?;
+        }
+        Ok(())
     }
 }
 
@@ -71,12 +89,7 @@ fn command(spec: &RunSpec) -> Vec<String> {
     fixed.into_iter().chain([entry]).chain(spec.args.iter().cloned()).collect()
 }
 
-fn start(
-    spec: &RunSpec,
-    files: &BTreeMap<String, Vec<u8>>,
-    command: &[String],
-    filter: bool,
-) -> Result<Start, Error> {
+fn check(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
     check_files(spec, files)?;
     if let Some((name, _)) = spec
         .env
@@ -85,28 +98,42 @@ fn start(
     {
         return Err(Error::Refused(format!("variable {name:?}: no '=' or NUL in a name, no NUL in a value")));
     }
+    Ok(())
+}
+
+fn start(spec: &RunSpec, files: usize, learner: u32, seal: Seal, filter: bool) -> Start {
+    let command = command(spec);
     let path = ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
     let own = [path.clone(), ("HOME".to_owned(), WORK.to_owned()), ("LANG".to_owned(), "C.UTF-8".to_owned())];
     let mut tracee: BTreeMap<_, _> = own.into();
     tracee.extend(spec.env.clone());
     let tracee: Vec<(String, String)> = tracee.into_iter().collect();
     let (argv, env) = match spec.tracer {
-        Tracer::None => (command.to_vec(), tracee),
+        Tracer::None => (command, tracee),
         Tracer::Trace => (
-            strace::argv(filter, guest::TRACE, LEARNER, &["LC_ALL"], &tracee, command),
+            strace::argv(
+                filter,
+                guest::TRACE,
+                &format!("{learner}:{learner}"),
+                &["LC_ALL"],
+                &tracee,
+                &command,
+            ),
             // LC_ALL keeps strace's own words in English whatever the image's language.
             vec![path, ("LC_ALL".to_owned(), "C".to_owned())],
         ),
     };
-    Ok(Start {
+    Start {
         argv,
         env,
+        learner,
+        seal,
         as_learner: spec.tracer == Tracer::None,
         open_files: u64::from(spec.limits.open_files),
         wall: spec.limits.wall,
         grace: GRACE,
-        files: u32::try_from(files.len()).unwrap_or(u32::MAX),
-    })
+        files: u32::try_from(files).unwrap_or(u32::MAX),
+    }
 }
 
 fn check_files(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
@@ -130,8 +157,14 @@ fn check_files(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<(), 
 }
 
 /// A run under way.
-struct Live {
+struct Live<'a> {
+    spec: &'a RunSpec,
     parked: Parked,
+    /// Whether the guest has said that the program runs.
+    has_started: bool,
+    seal: Seal,
+    /// Standard output and standard error on their way.
+    sealed: [Sealed; 2],
     stdout: Capture,
     stderr: Capture,
     trace: Capture,
@@ -141,10 +174,15 @@ struct Live {
     facts: Facts,
 }
 
-impl Live {
-    fn new(parked: Parked, spec: &RunSpec) -> Self {
+impl<'a> Live<'a> {
+    fn new(parked: Parked, spec: &'a RunSpec) -> Self {
+        let seal = Uuid::new_v4().into_bytes();
         Self {
+            spec,
             parked,
+            has_started: false,
+            seal,
+            sealed: [Sealed::new(seal), Sealed::new(seal)],
             stdout: Capture::new(spec.limits.output),
             stderr: Capture::new(spec.limits.output),
             trace: Capture::new(spec.limits.trace),
@@ -155,9 +193,10 @@ impl Live {
         }
     }
 
-    async fn hand_over(&mut self, start: &Start, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
+    async fn hand_over(&mut self, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
         let unwritable = |error: std::io::Error| Error::Refused(error.to_string());
         let mut bytes = Vec::new();
+        let start = start(self.spec, files.len(), self.parked.learner, self.seal, self.parked.filter);
         start.write(&mut bytes).map_err(unwritable)?;
         for (path, content) in files {
             let entry = Entry { path: path.clone(), mode: 0o644, len: content.len() as u64 };
@@ -177,8 +216,8 @@ impl Live {
 
     /// Reads everything that comes until the guest reports the end, and asks for the end when a cap
     /// is passed. The guest keeps the wall limit itself; this side has a deadline behind it.
-    async fn watch(&mut self, wall: Duration) -> Result<(), Error> {
-        let patience = wall + ORDERLY_END;
+    async fn watch(&mut self) -> Result<(), Error> {
+        let patience = self.spec.limits.wall + ORDERLY_END;
         let mut deadline = Instant::now() + patience;
         let mut grace: Option<Instant> = None;
         let mut buffer = vec![0; 64 * 1024];
@@ -251,13 +290,19 @@ impl Live {
             output.transpose().map_err(|source| Error::Engine { doing: "hand over the output", source })?;
         let over = match output {
             Some(LogOutput::StdOut { message } | LogOutput::Console { message }) => {
-                self.stdout.push(&message)
+                let bytes = self.sealed[0].push(&message);
+                self.stdout.push(&bytes)
             }
-            Some(LogOutput::StdErr { message }) => self.stderr.push(&message),
+            Some(LogOutput::StdErr { message }) => {
+                let bytes = self.sealed[1].push(&message);
+                self.stderr.push(&bytes)
+            }
             Some(LogOutput::StdIn { .. }) => false,
             None => {
                 self.output_open = false;
-                false
+                let [out, err] = &mut self.sealed;
+                let over_out = self.stdout.push(&out.rest());
+                self.stderr.push(&err.rest()) || over_out
             }
         };
         Ok(over && self.strike(Outcome::OutputLimit))
@@ -268,7 +313,7 @@ impl Live {
         loop {
             let mut rest = self.control.as_slice();
             match Report::read(&mut rest) {
-                Ok(Report::Started) => {}
+                Ok(Report::Started) => self.has_started = true,
                 Ok(Report::Ended(ended)) => self.facts.ended = Some(ended),
                 Ok(Report::Failed(why)) => return Err(Error::Guest(why)),
                 // The rest of the frame is on its way.
@@ -292,10 +337,10 @@ impl Live {
         Ok(())
     }
 
-    /// Output that is still on its way through the engine; it ends with the container.
+    /// Output that is still on its way through the engine; it ends with its seal, or the container.
     async fn last_output(&mut self) -> Result<(), Error> {
         let until = Instant::now() + LAST_OUTPUT;
-        while self.output_open {
+        while self.output_open && !self.sealed.iter().all(Sealed::is_whole) {
             tokio::select! {
                 output = self.parked.output.next() => {
                     let _over = self.take_output(output)?;
@@ -308,7 +353,8 @@ impl Live {
         Ok(())
     }
 
-    fn into_run(mut self, spec: &RunSpec, command: Vec<String>) -> Result<Run, Error> {
+    fn into_run(mut self) -> Result<Run, Error> {
+        let spec = self.spec;
         self.facts.main_end = self.scan.main_end().cloned();
         self.facts.disk_full = self.scan.disk_full();
         if self.facts.ended.is_none() && !self.facts.oom() {
@@ -333,7 +379,7 @@ impl Live {
         Ok(Run {
             label: spec.label.clone(),
             try_no: 1,
-            command,
+            command: command(spec),
             outcome: verdict.outcome,
             exit_code: verdict.exit_code,
             signal: verdict.signal,

@@ -90,6 +90,9 @@ async fn work(
     };
     let name = format!("{}:{}", host_name(), std::process::id());
     tracing::info!(name, parallel, "working");
+    if let Some(image) = config.images.first() {
+        sandbox.warm(image, &lab::Limits::default());
+    }
     Worker { store, sandbox, name, parallel, timing, engine, stop }.run().await;
 }
 

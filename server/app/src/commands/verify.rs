@@ -56,7 +56,7 @@ pub(crate) async fn run(config: config::Verify) -> anyhow::Result<()> {
             }
         }
     }
-    sandbox.drain().await;
+    sandbox.close().await;
     println!("{passed} passed, {failed} failed");
     if failed > 0 || passed == 0 {
         bail!("a solution does not earn what it should");

@@ -126,7 +126,7 @@ pub(crate) async fn examine(patient: &Patient, stop: &CancellationToken) -> Find
     let mut rows = database::examine(&patient.database_url).await;
     if let Some(config) = &patient.sandbox {
         rows.extend(machine::own(patient.workers));
-        match Sandbox::connect(config.clone()).await {
+        match Sandbox::connect(sandbox::Config { parked: 0, ..config.clone() }).await {
             Ok(sandbox) => {
                 let found = async {
                     let mut found = machine::engine(&sandbox, config).await;
@@ -138,7 +138,7 @@ pub(crate) async fn examine(patient: &Patient, stop: &CancellationToken) -> Find
                     found = found => rows.extend(found),
                     () = stop.cancelled() => {}
                 }
-                if timeout(REMOVALS, sandbox.drain()).await.is_err() {
+                if timeout(REMOVALS, sandbox.close()).await.is_err() {
                     tracing::warn!("the doctor's containers are left to the sweep");
                 }
             }

@@ -5,5 +5,6 @@
 mod cleanup;
 mod hostile;
 mod limits;
+mod parked;
 mod runs;
 mod support;

@@ -44,7 +44,14 @@ impl Bench {
         run
     }
 
+    /// Those of runs. What keeps their network namespaces stays for the next run.
     pub(crate) async fn containers(&self) -> Vec<ContainerSummary> {
+        let mut all = self.all_containers().await;
+        all.retain(|found| !is_holder(found));
+        all
+    }
+
+    pub(crate) async fn all_containers(&self) -> Vec<ContainerSummary> {
         labelled(&self.docker, &format!("todoku.sandbox={}", self.sandbox.instance())).await
     }
 
@@ -55,6 +62,10 @@ impl Bench {
         let left: Vec<_> = std::fs::read_dir(home).unwrap().map(|entry| entry.unwrap().file_name()).collect();
         assert_eq!(left, ["lock"], "folders of FIFOs are left");
     }
+}
+
+pub(crate) fn is_holder(found: &ContainerSummary) -> bool {
+    found.labels.as_ref().is_some_and(|labels| labels.contains_key("todoku.holder"))
 }
 
 pub(crate) async fn labelled(docker: &Docker, label: &str) -> Vec<ContainerSummary> {
