@@ -1,6 +1,6 @@
 //! The labs on offer.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
 
@@ -21,6 +21,11 @@ impl Catalogue {
 
     pub(crate) fn get(&self, slug: &str) -> Option<&Arc<Lab>> {
         self.0.get(slug)
+    }
+
+    /// Images that the labs use.
+    pub(crate) fn images(&self) -> BTreeSet<String> {
+        self.iter().map(|lab| lab.image.clone()).collect()
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Lab>> {

@@ -1,5 +1,6 @@
 //! Every setting, from flags and the environment. Nothing else reads the environment.
 
+use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -26,6 +27,9 @@ pub(crate) enum Command {
     Verify(Verify),
     /// Brings the database's schema up to date.
     Migrate(Database),
+    /// Looks at database, machine and engine, runs a script in a sandbox, and says what to do where something is wrong.
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor(Doctor),
     /// Prints the OpenAPI document of the API.
     Openapi,
     /// Asks traces of strace: an overview, a summary, a picture, SQL. See docs/trace.md.
@@ -95,6 +99,8 @@ pub(crate) struct Serve {
     pub(crate) sandbox: Sandbox,
     #[command(flatten)]
     pub(crate) timing: Timing,
+    #[command(flatten)]
+    pub(crate) start: Start,
 }
 
 /// `todoku work`
@@ -109,6 +115,8 @@ pub(crate) struct Work {
     pub(crate) sandbox: Sandbox,
     #[command(flatten)]
     pub(crate) timing: Timing,
+    #[command(flatten)]
+    pub(crate) start: Start,
 }
 
 /// `todoku verify`
@@ -150,15 +158,75 @@ pub(crate) struct Labs {
 
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Sandbox {
-    /// Address of the Docker engine; its usual socket when not given.
-    #[arg(long, env = "DOCKER_HOST")]
-    pub(crate) docker_host: Option<String>,
+    /// Socket of the Docker engine, `unix:///path`; its usual one when empty.
+    #[arg(long, env = "DOCKER_HOST", default_value = "")]
+    docker_host: String,
+    /// Runtime that the engine starts sandboxes with (runc, crun, runsc); the engine's default when empty.
+    #[arg(long, env = "SANDBOX_RUNTIME", default_value = "")]
+    sandbox_runtime: String,
+    /// Lab images that must be there, by the names of their folders; when empty those that the labs use, or node24.
+    #[arg(long, env = "TODOKU_LAB_IMAGES", default_value = "", value_delimiter = ',')]
+    lab_images: Vec<String>,
     /// Folder for the pipes between sandboxes and worker: the same path for the engine and for us.
     #[arg(long, env = "TODOKU_FIFO_DIR", default_value = "/run/todoku")]
-    pub(crate) fifo_dir: PathBuf,
+    fifo_dir: PathBuf,
     /// Sandboxes made ahead, so that a run need not wait for the engine; fewer where memory is short.
     #[arg(long, env = "TODOKU_PARKED", default_value_t = 3)]
-    pub(crate) parked: usize,
+    parked: usize,
+}
+
+impl Sandbox {
+    /// What the sandbox is told, where the labs use these images.
+    pub(crate) fn settings(&self, of_labs: BTreeSet<String>) -> sandbox::Config {
+        let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+        let mut images: Vec<String> = self.lab_images.iter().filter_map(|name| given(name)).collect();
+        if images.is_empty() {
+            images.extend(of_labs);
+        }
+        let usual = sandbox::Config::default();
+        sandbox::Config {
+            docker_host: given(&self.docker_host),
+            runtime: given(&self.sandbox_runtime),
+            fifo_dir: self.fifo_dir.clone(),
+            parked: self.parked,
+            images: if images.is_empty() { usual.images.clone() } else { images },
+            ..usual
+        }
+    }
+}
+
+/// `todoku doctor`
+#[derive(Debug, Args)]
+pub(crate) struct Doctor {
+    /// Prints the findings as JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// PostgreSQL's address, as `postgres://user@host/name`.
+    #[arg(long, env = "DATABASE_URL", default_value = "", hide_env_values = true)]
+    pub(crate) database_url: String,
+    /// Attempts run at one time; with 0 the engine is not looked at.
+    #[arg(long, env = "TODOKU_WORKERS", default_value_t = 1)]
+    pub(crate) workers: usize,
+    #[command(flatten)]
+    pub(crate) labs: Labs,
+    #[command(flatten)]
+    pub(crate) sandbox: Sandbox,
+}
+
+const DOCTOR_HELP: &str = "Exit status: 0 nothing has failed, 1 something has, 2 the command line is wrong.";
+
+/// What is done when the program starts.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Start {
+    /// Whether the doctor looks around at the start, beside the work, and logs what it finds.
+    #[arg(long, env = "TODOKU_DOCTOR", default_value = "on")]
+    doctor: Switch,
+}
+
+impl Start {
+    pub(crate) fn doctor(self) -> bool {
+        self.doctor == Switch::On
+    }
 }
 
 /// Times of the worker.

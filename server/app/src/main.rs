@@ -3,6 +3,7 @@
 mod catalogue;
 mod commands;
 mod config;
+mod doctor;
 mod explore;
 mod http;
 mod judge;
@@ -26,6 +27,7 @@ fn main() -> anyhow::Result<ExitCode> {
         Command::Work(config) => block_on(commands::work::run(config))?,
         Command::Verify(config) => block_on(commands::verify::run(config))?,
         Command::Migrate(config) => block_on(commands::migrate::run(config))?,
+        Command::Doctor(config) => return block_on(commands::doctor::run(config)),
         Command::Openapi => commands::openapi::run()?,
         Command::Query => commands::query::run()?,
         Command::Trace(config) => return Ok(commands::trace::run(&config)),
@@ -33,6 +35,6 @@ fn main() -> anyhow::Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn block_on(work: impl Future<Output = anyhow::Result<()>>) -> anyhow::Result<()> {
+fn block_on<T>(work: impl Future<Output = anyhow::Result<T>>) -> anyhow::Result<T> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()?.block_on(work)
 }

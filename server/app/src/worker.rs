@@ -22,11 +22,19 @@ use crate::{catalogue, config, judge};
 const POLL: Duration = Duration::from_secs(5);
 /// How often the engine is asked whether it is there, and left-overs are swept.
 const ENGINE_EVERY: Duration = Duration::from_secs(5);
+/// The same while it cannot be used.
+const LOST_ENGINE_EVERY: Duration = Duration::from_secs(1);
 const SWEEP_EVERY: Duration = Duration::from_secs(30);
 /// What the engine gets to remove what this process made, when it stops.
 const LET_GO: Duration = Duration::from_secs(15);
 /// What an attempt waits after a failure of ours before it is tried again.
 const RETRY_AFTER: Duration = Duration::from_secs(3);
+
+/// What a database that answers at all needs at most for one call of ours.
+const DATABASE_PATIENCE: Duration = Duration::from_secs(20);
+/// How long a finished attempt is kept while the database is away.
+const FINISH_PATIENCE: Duration = Duration::from_secs(60);
+const FINISH_EVERY: Duration = Duration::from_secs(1);
 
 /// Whether the engine can run attempts: `Err` says why not.
 pub(crate) type EngineState = Result<(), String>;
@@ -77,7 +85,7 @@ impl Worker {
                 Some(permit) = ready => permit,
             };
             while attempts.try_join_next().is_some() {}
-            match self.store.claim(&self.name, Utc::now(), self.timing.lease()).await {
+            match in_time(self.store.claim(&self.name, Utc::now(), self.timing.lease())).await {
                 Ok(Some(claim)) => {
                     let (worker, abort) = (Arc::clone(&self), abort.child_token());
                     attempts.spawn(async move {
@@ -87,7 +95,7 @@ impl Worker {
                     continue;
                 }
                 Ok(None) => {}
-                Err(error) => tracing::error!(%error, "cannot claim an attempt"),
+                Err(error) => tracing::error!(error = format!("{error:#}"), "cannot claim an attempt"),
             }
             drop(permit);
             tokio::select! {
@@ -112,14 +120,34 @@ impl Worker {
         match outcome {
             Ok((finished, grade)) => {
                 counter!("todoku_attempts_total", "end" => "graded").increment(1);
-                let written = self.store.finish(lease, Utc::now(), finished, &grade).await;
-                report(lease, "finish", written);
+                report(lease, "finish", self.finish(lease, &finished, &grade).await);
             }
             Err(Failed::Stopped) => {
                 counter!("todoku_attempts_total", "end" => "stopped").increment(1);
-                report(lease, "release", self.store.release(lease, None).await);
+                report(lease, "release", in_time(self.store.release(lease, None)).await);
             }
             Err(failed) => self.failed(lease, failed).await,
+        }
+    }
+
+    /// Writes what came of an attempt, again and again while the database is away: a minute of a
+    /// learner's waiting is better than the same attempt once more.
+    async fn finish(
+        &self,
+        lease: Lease,
+        runs: &[store::FinishedRun],
+        grade: &lab::Grade,
+    ) -> anyhow::Result<LeaseState> {
+        let until = Instant::now() + FINISH_PATIENCE;
+        loop {
+            let written = in_time(self.store.finish(lease, Utc::now(), runs.to_vec(), grade)).await;
+            match written {
+                Err(error) if Instant::now() < until && !self.stop.is_cancelled() => {
+                    tracing::warn!(error = format!("{error:#}"), attempt = %lease.attempt, "not written yet");
+                }
+                end => return end,
+            }
+            tokio::time::sleep(FINISH_EVERY).await;
         }
     }
 
@@ -151,47 +179,65 @@ impl Worker {
                     Some(_) => {}
                     None => return,
                 },
-                _ = beat.tick() => match self.store.heartbeat(lease, Utc::now(), self.timing.lease()).await {
+                _ = beat.tick() => match in_time(self.store.heartbeat(lease, Utc::now(), self.timing.lease())).await {
                     Ok(LeaseState::Held) => {}
                     Ok(LeaseState::Cancelled | LeaseState::Lost) => return,
                     // The lease may still be good: the next beat will tell.
-                    Err(error) => tracing::warn!(%error, attempt = %lease.attempt, "no heartbeat"),
+                    Err(error) => {
+                        tracing::warn!(error = format!("{error:#}"), attempt = %lease.attempt, "no heartbeat");
+                    }
                 },
             }
         }
     }
 
-    /// Our failure: an engine that is gone costs the attempt nothing, anything else one of its tries.
+    /// Our failure: an engine that cannot be used costs the attempt nothing, anything else one of its tries.
     async fn failed(&self, lease: Lease, failed: Failed) {
-        let retry_at = Utc::now() + RETRY_AFTER;
         let error = match failed {
             Failed::Stopped => return,
-            Failed::Sandbox(error) if error.is_transient() => {
-                if let Err(gone) = self.sandbox.check().await {
-                    tracing::error!(%error, attempt = %lease.attempt, "the engine is gone; the attempt waits");
-                    drop(self.engine.send_replace(Err(gone.to_string())));
+            Failed::Sandbox(error) => {
+                // A silent engine takes its time to be known as gone; the attempt stays ours meanwhile.
+                let gone = tokio::select! {
+                    state = self.sandbox.check() => state.err(),
+                    () = self.keep(lease, &self.stop) => Some(sandbox::Error::Cancelled),
+                };
+                if let Some(gone) = gone {
+                    tracing::error!(%error, %gone, attempt = %lease.attempt, "no engine; the attempt waits");
+                    if !matches!(gone, sandbox::Error::Cancelled) {
+                        drop(self.engine.send_replace(Err(gone.to_string())));
+                    }
                     counter!("todoku_attempts_total", "end" => "waits").increment(1);
-                    return report(lease, "release", self.store.release(lease, Some(retry_at)).await);
+                    let retry_at = Utc::now() + RETRY_AFTER;
+                    return report(
+                        lease,
+                        "release",
+                        in_time(self.store.release(lease, Some(retry_at))).await,
+                    );
                 }
-                anyhow::Error::from(error)
+                error.into()
             }
-            Failed::Sandbox(error) => error.into(),
             Failed::Ours(error) => error,
         };
         tracing::error!(error = format!("{error:#}"), attempt = %lease.attempt, "an attempt failed on our side");
         counter!("todoku_attempts_total", "end" => "failed").increment(1);
-        let detail = format!("{error:#}");
-        let after = self.store.fail(lease, FailureCode::Internal, &detail, Utc::now(), retry_at).await;
-        if let Err(error) = after {
-            tracing::error!(%error, attempt = %lease.attempt, "cannot write the failure; the lease will lapse");
+        let (detail, now) = (format!("{error:#}"), Utc::now());
+        let written = self.store.fail(lease, FailureCode::Internal, &detail, now, now + RETRY_AFTER);
+        if let Err(error) = in_time(written).await {
+            let error = format!("{error:#}");
+            tracing::error!(error, attempt = %lease.attempt, "cannot write the failure; the lease will lapse");
         }
     }
 
     /// Keeps `engine` true, and sweeps what dead processes left behind.
     async fn watch_engine(self: Arc<Self>) {
+        let mut known = self.engine.subscribe();
         let mut last_sweep: Option<Instant> = None;
         loop {
             let state = self.sandbox.check().await.map_err(|error| error.to_string());
+            if state.is_err() || known.borrow().is_err() {
+                // What could not be removed meanwhile goes as soon as the engine is back.
+                last_sweep = None;
+            }
             let sweep_due = last_sweep.is_none_or(|at| at.elapsed() >= SWEEP_EVERY);
             if state.is_ok() && sweep_due {
                 match self.sandbox.sweep().await {
@@ -201,6 +247,7 @@ impl Worker {
                 }
                 last_sweep = Some(Instant::now());
             }
+            let usable = state.is_ok();
             self.engine.send_if_modified(|known| {
                 if *known == state {
                     return false;
@@ -212,7 +259,12 @@ impl Worker {
                 *known = state;
                 true
             });
-            tokio::time::sleep(ENGINE_EVERY).await;
+            if usable {
+                // An attempt may find out first that the engine is gone.
+                let _lost = timeout(ENGINE_EVERY, known.wait_for(Result::is_err)).await;
+            } else {
+                tokio::time::sleep(LOST_ENGINE_EVERY).await;
+            }
         }
     }
 }
@@ -243,14 +295,21 @@ async fn queued(changes: &mut Subscription) {
     }
 }
 
-fn report(lease: Lease, what: &str, written: Result<LeaseState, store::Error>) {
+/// A call of the database, with an end.
+async fn in_time<T>(call: impl Future<Output = Result<T, store::Error>>) -> anyhow::Result<T> {
+    let answer = timeout(DATABASE_PATIENCE, call).await;
+    answer.map_err(|_late| anyhow::anyhow!("the database did not answer in time"))?.map_err(Into::into)
+}
+
+fn report(lease: Lease, what: &str, written: anyhow::Result<LeaseState>) {
     match written {
         Ok(LeaseState::Held) => {}
         Ok(state) => {
             tracing::info!(attempt = %lease.attempt, ?state, "{what}: the attempt is no longer ours")
         }
         Err(error) => {
-            tracing::error!(%error, attempt = %lease.attempt, "{what} failed; the lease will lapse")
+            let error = format!("{error:#}");
+            tracing::error!(error, attempt = %lease.attempt, "{what} failed; the lease will lapse")
         }
     }
 }

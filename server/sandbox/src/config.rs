@@ -20,6 +20,15 @@ pub struct Config {
     pub concurrent_starts: usize,
 }
 
+impl Config {
+    /// Whether the runtime brings a kernel of its own (gVisor), which differs from Linux in what it shows
+    /// inside, how it takes read-only mounts, and where it can stop a tracee.
+    #[must_use]
+    pub fn has_own_kernel(&self) -> bool {
+        self.runtime.as_deref().is_some_and(|runtime| runtime.contains("runsc"))
+    }
+}
+
 impl Default for Config {
     fn default() -> Self {
         Self {

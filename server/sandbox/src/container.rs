@@ -94,6 +94,8 @@ pub(crate) struct Identity<'a> {
     pub(crate) instance: &'a str,
     pub(crate) expires_unix: u64,
     pub(crate) runtime: Option<&'a str>,
+    /// See [`crate::Config::has_own_kernel`].
+    pub(crate) own_kernel: bool,
 }
 
 /// What one container has for itself.
@@ -118,8 +120,12 @@ pub(crate) fn body(tag: String, shape: &Shape, who: &Identity<'_>, place: &Place
             (WORK.to_owned(), folder(&owner)),
             ("/tmp".to_owned(), folder("noexec,mode=1777")),
         ])),
-        // Read-only does not keep a FIFO from being written.
-        binds: Some(vec![format!("{}:{FIFO_DIR}:ro", place.fifos.display())]),
+        // Read-only does not keep a FIFO from being written: not on Linux.
+        binds: Some(vec![format!(
+            "{}:{FIFO_DIR}:{}",
+            place.fifos.display(),
+            if who.own_kernel { "rw" } else { "ro" }
+        )]),
         nano_cpus: Some(i64::from(shape.milli_cpus) * 1_000_000),
         ..walled(shape.memory, shape.processes.saturating_add(OWN_TASKS), who)
     };

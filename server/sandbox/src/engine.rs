@@ -13,10 +13,12 @@ use bollard::query_parameters::{
 };
 use bollard::{API_DEFAULT_VERSION, Docker};
 
-use crate::Error;
+use crate::{Error, Facts};
 
 /// A busy engine takes seconds for what usually takes 0.1 s.
 const PATIENCE: Duration = Duration::from_secs(30);
+/// An engine that does not answer to this in time is as good as gone.
+const PING_PATIENCE: Duration = Duration::from_secs(5);
 
 #[derive(Clone)]
 pub(crate) struct Engine {
@@ -33,23 +35,29 @@ impl Engine {
             }
             Some(host) => {
                 return Err(Error::Refused(format!(
-                    "the engine's address {host:?} is no unix:// socket: FIFOs need an engine on this machine"
+                    "DOCKER_HOST={host:?} is no unix:// socket: sandboxes answer through FIFOs, so the engine must be on \
+                     this machine; run todoku work there"
                 )));
             }
         };
         let doing = "be reached";
         let docker = docker.map_err(|source| Error::Engine { doing, source })?;
-        let docker = within(doing, docker.negotiate_version()).await?;
+        let docker = within(PING_PATIENCE, doing, docker.negotiate_version()).await?;
         Ok(Self { docker })
     }
 
     pub(crate) async fn ping(&self) -> Result<(), Error> {
-        within("be reached", self.docker.ping()).await.map(drop)
+        within(PING_PATIENCE, "be reached", self.docker.ping()).await.map(drop)
+    }
+
+    pub(crate) async fn facts(&self) -> Result<Facts, Error> {
+        let info = within(PATIENCE, "say what it is", self.docker.info()).await?;
+        Ok(Facts::read(info, self.docker.client_version().to_string()))
     }
 
     /// The label of an image; `None` when the image or the label is missing.
     pub(crate) async fn image_label(&self, tag: &str, label: &str) -> Result<Option<String>, Error> {
-        match within("look for an image", self.docker.inspect_image(tag)).await {
+        match within(PATIENCE, "look for an image", self.docker.inspect_image(tag)).await {
             Ok(image) => Ok(image.config.and_then(|config| config.labels?.remove(label))),
             Err(error) if status(&error) == Some(404) => Ok(None),
             Err(error) => Err(error),
@@ -59,7 +67,8 @@ impl Engine {
     pub(crate) async fn create(&self, name: &str, body: ContainerCreateBody) -> Result<(), Error> {
         let tag = body.image.clone().unwrap_or_default();
         let options = CreateContainerOptionsBuilder::default().name(name).build();
-        match within("create a container", self.docker.create_container(Some(options), body)).await {
+        match within(PATIENCE, "create a container", self.docker.create_container(Some(options), body)).await
+        {
             Ok(_) => Ok(()),
             Err(error) if status(&error) == Some(404) => Err(Error::image(&tag, None)),
             Err(error) => Err(error),
@@ -73,17 +82,18 @@ impl Engine {
             .stdout(true)
             .stderr(true)
             .build();
-        within("attach to a container", self.docker.attach_container(name, Some(options))).await
+        within(PATIENCE, "attach to a container", self.docker.attach_container(name, Some(options))).await
     }
 
     pub(crate) async fn start(&self, name: &str) -> Result<(), Error> {
-        within("start a container", self.docker.start_container(name, None)).await
+        within(PATIENCE, "start a container", self.docker.start_container(name, None)).await
     }
 
     /// Kills and removes; a container that is not there is well removed.
     pub(crate) async fn remove(&self, name: &str) -> Result<(), Error> {
         let options = RemoveContainerOptionsBuilder::default().force(true).v(true).build();
-        match within("remove a container", self.docker.remove_container(name, Some(options))).await {
+        match within(PATIENCE, "remove a container", self.docker.remove_container(name, Some(options))).await
+        {
             // 409: somebody else is removing it.
             Err(error) if matches!(status(&error), Some(404 | 409)) => Ok(()),
             other => other,
@@ -92,7 +102,8 @@ impl Engine {
 
     /// Whether the engine says that the kernel ran out of the container's memory.
     pub(crate) async fn was_oom_killed(&self, name: &str) -> Result<bool, Error> {
-        let found = within("look at a container", self.docker.inspect_container(name, None)).await?;
+        let found =
+            within(PATIENCE, "look at a container", self.docker.inspect_container(name, None)).await?;
         Ok(found.state.and_then(|state| state.oom_killed).unwrap_or(false))
     }
 
@@ -100,18 +111,19 @@ impl Engine {
     pub(crate) async fn labelled(&self, label: &str) -> Result<Vec<ContainerSummary>, Error> {
         let filters = HashMap::from([("label", vec![label])]);
         let options = ListContainersOptionsBuilder::default().all(true).filters(&filters).build();
-        within("list containers", self.docker.list_containers(Some(options))).await
+        within(PATIENCE, "list containers", self.docker.list_containers(Some(options))).await
     }
 }
 
 async fn within<T>(
+    patience: Duration,
     doing: &'static str,
     call: impl Future<Output = Result<T, DockerError>>,
 ) -> Result<T, Error> {
-    match tokio::time::timeout(PATIENCE, call).await {
+    match tokio::time::timeout(patience, call).await {
         Ok(Ok(value)) => Ok(value),
         Ok(Err(source)) => Err(Error::Engine { doing, source }),
-        Err(_) => Err(Error::Timeout { doing, after: PATIENCE }),
+        Err(_) => Err(Error::Timeout { doing, after: patience }),
     }
 }
 

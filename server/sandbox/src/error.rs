@@ -4,6 +4,8 @@ use std::io;
 use std::path::Path;
 use std::time::Duration;
 
+use crate::container::CONTRACT_VERSION;
+
 /// Why a program could not be run.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -68,11 +70,15 @@ impl Error {
         Self::Folder { what, path: path.display().to_string(), source }
     }
 
+    /// `contract` is what the image's label says, if there is one.
     pub(crate) fn image(tag: &str, contract: Option<&str>) -> Self {
         let found = match contract {
-            None => "is missing".to_owned(),
-            Some(other) => format!("is of another version ({other:?})"),
+            None => "is missing at the engine, or has no label todoku.contract".to_owned(),
+            Some(other) => {
+                format!("is of another version (label todoku.contract {other:?}, not {CONTRACT_VERSION:?})")
+            }
         };
-        Self::Image(format!("the image {tag} {found}: run ./dev images"))
+        let name = tag.trim_start_matches("todoku/").trim_end_matches(":local");
+        Self::Image(format!("the image {tag} {found}: run lab-images/build {name}"))
     }
 }

@@ -10,11 +10,13 @@ mod config;
 mod container;
 mod engine;
 mod error;
+mod facts;
 mod fifo;
 mod leftovers;
 mod outcome;
 mod parked;
 mod pool;
+mod probe;
 mod removal;
 mod run;
 mod scan;
@@ -24,6 +26,7 @@ mod sweep;
 
 pub use config::Config;
 pub use error::Error;
+pub use facts::Facts;
 pub use run::RunRequest;
 pub use sweep::Swept;
 
@@ -40,6 +43,8 @@ pub struct Sandbox {
 struct Inner {
     config: Config,
     engine: engine::Engine,
+    /// What the engine said of itself; empty again after it was away.
+    facts: tokio::sync::Mutex<Option<Facts>>,
     fifos: fifo::Home,
     slots: Arc<slot::Slots>,
     pool: Arc<pool::Pool>,
@@ -61,6 +66,7 @@ impl Sandbox {
             fifos,
             slots: slot::Slots::make(&config.fifo_dir)?,
             pool: Arc::clone(&pool),
+            facts: tokio::sync::Mutex::default(),
             removals: removal::Lane::start(engine.clone()),
             starts: tokio::sync::Semaphore::new(config.concurrent_starts),
             config,
@@ -85,9 +91,28 @@ impl Sandbox {
         self.inner.pool.ready()
     }
 
-    /// Whether the engine answers and has every image, of the version this program speaks to.
+    /// Whether the engine answers, has the runtime, room on its disk, and every image, of the version
+    /// that this program speaks to.
     pub async fn check(&self) -> Result<(), Error> {
-        self.inner.engine.ping().await?;
+        let inner = &*self.inner;
+        if let Err(away) = inner.engine.ping().await {
+            // It may come back as another one.
+            *inner.facts.lock().await = None;
+            return Err(away);
+        }
+        let facts = self.facts().await?;
+        let runtime = inner.config.runtime.as_deref();
+        if let Some(fault) = runtime.and_then(|wanted| facts.runtime_fault(wanted)) {
+            return Err(Error::Refused(fault));
+        }
+        if let Some(fault) = facts.disk_fault() {
+            return Err(Error::Refused(fault));
+        }
+        self.check_images().await
+    }
+
+    /// Whether the engine has every image, of the version that this program speaks to.
+    pub async fn check_images(&self) -> Result<(), Error> {
         for image in &self.inner.config.images {
             let tag = container::image_tag(image)?;
             let label = self.inner.engine.image_label(&tag, container::CONTRACT).await?;

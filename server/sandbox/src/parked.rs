@@ -26,6 +26,8 @@ pub(crate) struct Parked {
     pub(crate) control: pipe::Receiver,
     /// Uid and gid that its writable places belong to.
     pub(crate) learner: u32,
+    /// Whether its kernel can stop a tracee at the traced calls alone.
+    pub(crate) filter: bool,
     shape: Shape,
     since: Instant,
     /// Before the folder, so that a container never outlives what it mounts by much.
@@ -65,6 +67,7 @@ impl Sandbox {
             instance: &instance,
             expires_unix: (now + lifetime + EXPIRY_MARGIN).as_secs(),
             runtime: inner.config.runtime.as_deref(),
+            own_kernel: inner.config.has_own_kernel(),
         };
         let place = container::Place { fifos: dir.path(), learner, holder: &holder };
         let mut guard = inner.removals.guard(format!("todoku-{id}"), Some(lease));
@@ -86,6 +89,7 @@ impl Sandbox {
             trace,
             control,
             learner,
+            filter: !inner.config.has_own_kernel(),
             shape: shape.clone(),
             since: Instant::now(),
             guard,

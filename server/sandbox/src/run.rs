@@ -102,7 +102,7 @@ fn check(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error>
     Ok(())
 }
 
-fn start(spec: &RunSpec, files: usize, learner: u32, seal: Seal) -> Start {
+fn start(spec: &RunSpec, files: usize, learner: u32, seal: Seal, filter: bool) -> Start {
     let command = command(spec);
     let path = ("PATH".to_owned(), "/usr/local/bin:/usr/bin:/bin".to_owned());
     let own = [path.clone(), ("HOME".to_owned(), WORK.to_owned()), ("LANG".to_owned(), "C.UTF-8".to_owned())];
@@ -112,7 +112,14 @@ fn start(spec: &RunSpec, files: usize, learner: u32, seal: Seal) -> Start {
     let (argv, env) = match spec.tracer {
         Tracer::None => (command, tracee),
         Tracer::Trace => (
-            strace::argv(guest::TRACE, &format!("{learner}:{learner}"), &["LC_ALL"], &tracee, &command),
+            strace::argv(
+                filter,
+                guest::TRACE,
+                &format!("{learner}:{learner}"),
+                &["LC_ALL"],
+                &tracee,
+                &command,
+            ),
             // LC_ALL keeps strace's own words in English whatever the image's language.
             vec![path, ("LC_ALL".to_owned(), "C".to_owned())],
         ),
@@ -193,7 +200,7 @@ impl<'a> Live<'a> {
     async fn hand_over(&mut self, files: &BTreeMap<String, Vec<u8>>) -> Result<(), Error> {
         let unwritable = |error: std::io::Error| Error::Refused(error.to_string());
         let mut bytes = Vec::new();
-        let start = start(self.spec, files.len(), self.parked.learner, self.seal);
+        let start = start(self.spec, files.len(), self.parked.learner, self.seal, self.parked.filter);
         start.write(&mut bytes).map_err(unwritable)?;
         for (path, content) in files {
             let entry = Entry { path: path.clone(), mode: 0o644, len: content.len() as u64 };
@@ -358,7 +365,10 @@ impl<'a> Live<'a> {
         self.facts.main_end = self.scan.main_end().cloned();
         self.facts.disk_full = self.scan.disk_full();
         if self.facts.ended.is_none() && !self.facts.oom() {
-            return Err(Error::Guest("its first process ended without a report".to_owned()));
+            let said: String = String::from_utf8_lossy(self.stderr.bytes()).chars().take(200).collect();
+            return Err(Error::Guest(format!(
+                "its first process ended without a report; on stderr: {said:?}"
+            )));
         }
         if self.facts.traced && !self.scan.started() && !self.facts.oom() {
             let said = String::from_utf8_lossy(self.stderr.bytes()).into_owned();

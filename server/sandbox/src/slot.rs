@@ -169,7 +169,9 @@ impl Sandbox {
         let who = container::Identity {
             instance: &instance,
             expires_unix: (now + HOLDER_LIFE).as_secs(),
-            runtime: inner.config.runtime.as_deref(),
+            // A namespace is the host kernel's, and a holder has little memory.
+            runtime: inner.config.runtime.as_deref().filter(|_| !inner.config.has_own_kernel()),
+            own_kernel: false,
         };
         let guard = inner.removals.guard(format!("todoku-holder-{}", Uuid::now_v7()), None);
         inner.engine.create(guard.name(), container::holder(tag.to_owned(), &who)).await?;

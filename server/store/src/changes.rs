@@ -24,6 +24,9 @@ const BUFFERED: usize = 1024;
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LAST_WAIT: Duration = Duration::from_secs(5);
 
+/// A server that takes longer to be connected to is tried again.
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+
 /// A connection that was silent this long is asked whether it still lives, and must answer within [`ANSWER_WITHIN`].
 const SILENCE: Duration = Duration::from_secs(30);
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -88,7 +91,8 @@ impl Subscription {
 async fn listen_for_ever(options: PgConnectOptions, sender: broadcast::Sender<Change>) {
     let mut wait = FIRST_WAIT;
     loop {
-        match connect(&options).await {
+        let connected = timeout(CONNECT_WITHIN, connect(&options)).await;
+        match connected.unwrap_or_else(|_late| Err(sqlx::Error::PoolTimedOut)) {
             Ok(listener) => {
                 wait = FIRST_WAIT;
                 let error = forward(listener, &sender).await;

@@ -10,6 +10,7 @@ mod attempts;
 mod changes;
 mod error;
 mod grades;
+mod health;
 mod ids;
 mod people;
 mod queue;
@@ -27,6 +28,7 @@ pub use attempts::{AttemptState, Cancelled, Enqueued, NewAttempt, StoredLab, Vie
 pub use changes::{Change, Changes, Subscription};
 pub use error::{Conflict, Error};
 pub use grades::{Cause, LateAnswers, StoredGrade};
+pub use health::Schema;
 pub use ids::{AttemptId, RunId, UserId};
 pub use people::{Session, UserKind};
 pub use queue::{AfterFailure, Backlog, Claim, Failure, FailureCode, Lease, LeaseState, MAX_FAILURES};
@@ -80,15 +82,6 @@ impl Store {
         MIGRATOR.run(&self.pool).await.map_err(Error::Migration)
     }
 
-    /// Whether the database answers.
-    ///
-    /// # Errors
-    /// When it does not.
-    pub async fn ping(&self) -> Result<(), Error> {
-        sqlx::query("SELECT 1").execute(&self.pool).await?;
-        Ok(())
-    }
-
     /// What happens to attempts, as it happens. The first call of a process starts listening, on one connection of its own
     /// for all subscribers; it must be made inside a tokio runtime.
     #[must_use]
@@ -108,6 +101,8 @@ impl Store {
 /// the connection would write into it, and lose what was written. A transaction of our own joins one that is open, and its
 /// end is the end of both. Nobody waits for this: connections are released in the background.
 async fn end_any_transaction(connection: &mut PgConnection) -> Result<bool, sqlx::Error> {
-    connection.begin().await?.rollback().await?;
+    let end = async { connection.begin().await?.rollback().await };
+    // A server that has fallen silent must not keep a place in the pool: the connection is closed then.
+    tokio::time::timeout(ACQUIRE_TIMEOUT, end).await.map_err(|_late| sqlx::Error::PoolTimedOut)??;
     Ok(true)
 }

@@ -8,7 +8,7 @@ fn main() {
         std::process::exit(2);
     };
     let tracee = ["node", "--require", "/opt/todoku/preload.cjs", &entry].map(String::from);
-    for argument in strace::argv(&file, "learner", &["LC_ALL"], &[], &tracee) {
+    for argument in strace::argv(true, &file, "learner", &["LC_ALL"], &[], &tracee) {
         println!("{argument}");
     }
 }

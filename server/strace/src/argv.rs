@@ -23,12 +23,14 @@ const CALLS: &str = "\
     nanosleep,clock_nanosleep,?pause";
 
 /// `strace` and its arguments, for `tracee` run as `learner` with exactly the environment `env`.
-/// `inherited` names what strace's own environment holds, to keep it from the tracee.
+/// `inherited` names what strace's own environment holds, to keep it from the tracee. `filter` has the
+/// kernel stop the tracee at the traced calls alone, which is much faster; not every kernel can.
 ///
 /// `status=!detached` hides nothing a tracee can do; it makes strace stage its output, so that a
 /// call is one whole line instead of two halves.
 #[must_use]
 pub fn argv(
+    filter: bool,
     fifo: &str,
     learner: &str,
     inherited: &[&str],
@@ -40,7 +42,6 @@ pub fn argv(
         "-u",
         learner,
         "-f",
-        "--seccomp-bpf",
         "--kill-on-exit",
         "--absolute-timestamps=unix,ns",
         "--syscall-times=ns",
@@ -55,6 +56,9 @@ pub fn argv(
     ];
     let mut argv: Vec<String> = flags.map(String::from).to_vec();
     argv.push(format!("trace={CALLS}"));
+    if filter {
+        argv.push("--seccomp-bpf".to_owned());
+    }
     argv.extend(["-o".to_owned(), fifo.to_owned()]);
     for name in inherited {
         argv.extend(["-E".to_owned(), (*name).to_owned()]);

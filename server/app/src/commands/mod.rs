@@ -1,5 +1,6 @@
 //! What `todoku` can be told to do.
 
+pub(crate) mod doctor;
 pub(crate) mod migrate;
 pub(crate) mod openapi;
 pub(crate) mod query;
@@ -15,13 +16,19 @@ use sandbox::Sandbox;
 use store::Store;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::watch;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 
 use crate::config;
+use crate::doctor::{Patient, at_start};
 use crate::worker::{EngineState, Worker};
 
 /// How often an engine that was never reached is looked for.
 const CONNECT_EVERY: Duration = Duration::from_secs(2);
+
+/// What closing the connections to the database may take.
+const CLOSE_PATIENCE: Duration = Duration::from_secs(5);
 
 async fn open_store(database: &config::Database) -> anyhow::Result<Store> {
     let store = Store::connect(&database.database_url, database.database_connections)
@@ -31,36 +38,44 @@ async fn open_store(database: &config::Database) -> anyhow::Result<Store> {
     Ok(store)
 }
 
-async fn open_sandbox(config: &config::Sandbox, images: Vec<String>) -> anyhow::Result<Sandbox> {
-    let config = sandbox::Config {
-        docker_host: config.docker_host.clone(),
-        fifo_dir: config.fifo_dir.clone(),
-        images,
-        parked: config.parked,
-        ..sandbox::Config::default()
-    };
+/// Lets go of the database; one that has fallen silent is left as it is.
+async fn close_store(store: Store) {
+    if timeout(CLOSE_PATIENCE, store.close()).await.is_err() {
+        tracing::warn!("the database does not take its leave");
+    }
+}
+
+async fn open_sandbox(config: sandbox::Config) -> anyhow::Result<Sandbox> {
     Sandbox::connect(config).await.context("cannot reach a Docker engine")
 }
 
-/// The image that labs use unless they name another.
-const DEFAULT_IMAGE: &str = "node24";
-
-/// Images that a worker must be able to run.
-fn images() -> Vec<String> {
-    vec![DEFAULT_IMAGE.into()]
+/// Has the doctor look around until `stop`, where it is wanted.
+fn examine(
+    start: config::Start,
+    database: &config::Database,
+    sandbox: Option<(sandbox::Config, usize)>,
+    stop: &CancellationToken,
+) -> Option<JoinHandle<()>> {
+    let workers = sandbox.as_ref().map_or(0, |(_, workers)| *workers);
+    let patient = Patient {
+        database_url: database.database_url.clone(),
+        sandbox: sandbox.map(|(config, _)| config),
+        workers,
+    };
+    start.doctor().then(|| tokio::spawn(at_start(patient, stop.clone())))
 }
 
 /// Runs attempts until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
 async fn work(
     store: Store,
-    config: config::Sandbox,
+    config: sandbox::Config,
     parallel: usize,
     timing: config::Timing,
     engine: watch::Sender<EngineState>,
     stop: CancellationToken,
 ) {
     let sandbox = loop {
-        match open_sandbox(&config, images()).await {
+        match open_sandbox(config.clone()).await {
             Ok(sandbox) => break sandbox,
             Err(error) => {
                 let why = format!("{error:#}");
@@ -75,7 +90,9 @@ async fn work(
     };
     let name = format!("{}:{}", host_name(), std::process::id());
     tracing::info!(name, parallel, "working");
-    sandbox.warm(DEFAULT_IMAGE, &lab::Limits::default());
+    if let Some(image) = config.images.first() {
+        sandbox.warm(image, &lab::Limits::default());
+    }
     Worker { store, sandbox, name, parallel, timing, engine, stop }.run().await;
 }
 

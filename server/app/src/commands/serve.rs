@@ -4,6 +4,7 @@ use anyhow::{Context, ensure};
 use chrono::Utc;
 use store::Store;
 use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
 
 use crate::catalogue::Catalogue;
 use crate::{config, http};
@@ -20,13 +21,19 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     let stop = super::stop_on_signal()?;
     let labs = Catalogue::load(&config.labs.labs_dir)?;
     let store = super::open_store(&config.database).await?;
+    let sandbox = (config.workers > 0).then(|| config.sandbox.settings(labs.images()));
+    let examined = super::examine(
+        config.start,
+        &config.database,
+        sandbox.clone().map(|sandbox| (sandbox, config.workers)),
+        &stop,
+    );
     let mut engine = None;
     let mut working = None;
-    if config.workers > 0 {
+    if let Some(sandbox) = sandbox {
         let state = super::unknown_engine();
         engine = Some(state.subscribe());
-        let work =
-            super::work(store.clone(), config.sandbox, config.workers, config.timing, state, stop.clone());
+        let work = super::work(store.clone(), sandbox, config.workers, config.timing, state, stop.clone());
         working = Some(tokio::spawn(work));
     }
     let listener = TcpListener::bind(config.listen).await.with_context(|| {
@@ -43,15 +50,29 @@ pub(crate) async fn run(config: config::Serve) -> anyhow::Result<()> {
     let app = http::router(http::AppState::new(store.clone(), labs, engine, settings, stop.clone()));
     let forget = tokio::spawn(forget_sessions(store.clone()));
     println!("Todoku is served at http://{address}");
-    let served = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned()).await;
+    let serving = axum::serve(listener, app).with_graceful_shutdown(stop.clone().cancelled_owned());
+    let served = tokio::select! {
+        served = serving.into_future() => served,
+        // A client that neither ends its request nor takes its answer would hold us for ever.
+        () = drained(&stop, config.timing.drain()) => Ok(()),
+    };
     forget.abort();
     // Whatever ended the server, the worker gives back what it has.
     stop.cancel();
     if let Some(working) = working {
         working.await?;
     }
-    store.close().await;
+    if let Some(examined) = examined {
+        examined.await?;
+    }
+    super::close_store(store).await;
     Ok(served?)
+}
+
+/// Waits until what was under way at the request to stop has had its time.
+async fn drained(stop: &CancellationToken, time: Duration) {
+    stop.cancelled().await;
+    tokio::time::sleep(time).await;
 }
 
 /// Ended sessions are of no use to anybody.

@@ -15,8 +15,8 @@ use crate::{config, judge};
 
 pub(crate) async fn run(config: config::Verify) -> anyhow::Result<()> {
     let labs = chosen(&config)?;
-    let sandbox =
-        super::open_sandbox(&config.sandbox, labs.iter().map(|lab| lab.image.clone()).collect()).await?;
+    let images = labs.iter().map(|lab| lab.image.clone()).collect();
+    let sandbox = super::open_sandbox(config.sandbox.settings(images)).await?;
     sandbox.check().await?;
     let permits = Arc::new(Semaphore::new(config.parallel.max(1)));
     let mut trials = JoinSet::new();

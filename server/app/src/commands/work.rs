@@ -1,10 +1,17 @@
+use std::collections::BTreeSet;
+
 use crate::config;
 
 pub(crate) async fn run(config: config::Work) -> anyhow::Result<()> {
     let stop = super::stop_on_signal()?;
     let store = super::open_store(&config.database).await?;
-    super::work(store.clone(), config.sandbox, config.workers, config.timing, super::unknown_engine(), stop)
-        .await;
-    store.close().await;
+    let sandbox = config.sandbox.settings(BTreeSet::new());
+    let examined =
+        super::examine(config.start, &config.database, Some((sandbox.clone(), config.workers)), &stop);
+    super::work(store.clone(), sandbox, config.workers, config.timing, super::unknown_engine(), stop).await;
+    if let Some(examined) = examined {
+        examined.await?;
+    }
+    super::close_store(store).await;
     Ok(())
 }

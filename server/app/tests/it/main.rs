@@ -3,9 +3,13 @@
 
 mod api;
 mod architecture;
+mod doctor;
+mod faults;
 mod graded;
 mod openapi;
+mod second_engine;
 mod support;
 mod trace;
 mod trace_manual;
+mod unconfined;
 mod worker;

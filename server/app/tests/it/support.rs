@@ -23,12 +23,17 @@ pub(crate) struct Home {
 
 impl Home {
     pub(crate) fn new() -> Self {
+        let admin = std::env::var("DATABASE_URL")
+            .expect("DATABASE_URL names a PostgreSQL for tests: ./dev test starts one");
+        Self::on(&admin)
+    }
+
+    /// On another PostgreSQL than that of all tests.
+    pub(crate) fn on(admin: &str) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let number = SERVERS.fetch_add(1, Ordering::Relaxed);
         let name = format!("todoku_it_{}_{number}", std::process::id());
-        let admin = std::env::var("DATABASE_URL")
-            .expect("DATABASE_URL names a PostgreSQL for tests: ./dev test starts one");
-        sql(&admin, &format!("create database {name}"));
+        sql(admin, &format!("create database {name}"));
         let database = admin.replacen("/todoku?", &format!("/{name}?"), 1);
         assert_ne!(database, admin, "DATABASE_URL ends in /todoku?host=...");
         let settings = BTreeMap::from([
@@ -36,6 +41,8 @@ impl Home {
             ("TODOKU_LABS_DIR", root().join("labs").display().to_string()),
             ("TODOKU_LEASE_SECONDS", "2".to_owned()),
             ("TODOKU_DRAIN_SECONDS", "1".to_owned()),
+            ("TODOKU_DOCTOR", "off".to_owned()),
+            ("TODOKU_PARKED", "0".to_owned()),
         ]);
         Self { folder, database, settings }
     }
@@ -71,12 +78,17 @@ impl Home {
 
     /// Containers of this test that exist, by the folder that they mount.
     pub(crate) fn containers(&self) -> usize {
-        let ids = Command::new("docker").args(["ps", "--all", "--quiet", "--no-trunc"]).output().unwrap();
+        let docker = || {
+            let mut docker = Command::new("docker");
+            docker.envs(self.settings.get_key_value("DOCKER_HOST"));
+            docker
+        };
+        let ids = docker().args(["ps", "--all", "--quiet", "--no-trunc"]).output().unwrap();
         let ids = String::from_utf8(ids.stdout).unwrap();
         if ids.trim().is_empty() {
             return 0;
         }
-        let mounts = Command::new("docker")
+        let mounts = docker()
             .args(["inspect", "--format", "{{json .HostConfig}}"])
             .args(ids.lines())
             .output()
@@ -104,6 +116,12 @@ fn sql(database: &str, statement: &str) {
 
 pub(crate) fn root() -> PathBuf {
     PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."))
+}
+
+/// The socket of the engine that tests use.
+pub(crate) fn engine_socket() -> PathBuf {
+    let host = std::env::var("DOCKER_HOST").unwrap_or_default();
+    host.strip_prefix("unix://").unwrap_or("/var/run/docker.sock").into()
 }
 
 /// A solution of the first lab.

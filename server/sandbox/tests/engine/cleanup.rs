@@ -155,12 +155,30 @@ async fn a_missing_engine_or_image_is_said_with_what_to_do() {
     let error = Sandbox::connect(gone).await.err().unwrap();
     assert!(error.is_transient() && error.to_string().contains("could not be reached"), "{error}");
     let far = Config { docker_host: Some("tcp://127.0.0.1:1".to_owned()), ..config(&dir) };
-    assert!(matches!(Sandbox::connect(far).await.err().unwrap(), Error::Refused(_)));
+    let error = Sandbox::connect(far).await.err().unwrap();
+    assert!(matches!(&error, Error::Refused(why) if why.contains("is no unix:// socket")), "{error}");
 
     let without = Config { images: vec!["nosuch".to_owned()], ..config(&dir) };
     let error = Sandbox::connect(without).await.unwrap().check().await.unwrap_err();
     assert!(!error.is_transient());
-    assert_eq!(error.to_string(), "the image todoku/nosuch:local is missing: run ./dev images");
+    let what = "the image todoku/nosuch:local is missing at the engine, or has no label todoku.contract: run lab-images/build nosuch";
+    assert_eq!(error.to_string(), what);
+
+    let other = Config { runtime: Some("nosuch".to_owned()), ..config(&dir) };
+    let error = Sandbox::connect(other).await.unwrap().check().await.unwrap_err();
+    assert!(error.to_string().starts_with("the engine has no runtime \"nosuch\"; it has "), "{error}");
+    assert!(error.to_string().contains("runc"), "{error}");
+}
+
+#[tokio::test]
+async fn the_engine_is_known_and_sees_the_folder_of_fifos() {
+    let bench = Bench::new().await;
+    let facts = bench.sandbox.facts().await.unwrap();
+    assert!([1, 2].contains(&facts.cgroup_version) && facts.seccomp, "{facts:?}");
+    assert!(facts.runtimes.contains(&facts.default_runtime), "{facts:?}");
+    assert!(facts.free_disk().is_some_and(|free| free > 0), "{facts:?}");
+    bench.sandbox.probe_folder("node24").await.unwrap();
+    bench.assert_nothing_left().await;
 }
 
 #[tokio::test]

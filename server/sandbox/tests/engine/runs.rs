@@ -185,7 +185,10 @@ async fn a_request_that_cannot_be_run_is_refused_by_name() {
     assert!(matches!(error, Error::Refused(_)), "{error}");
     other.image = "nosuch".to_owned();
     let error = bench.try_run(&other, &[("main.js", "")]).await.unwrap_err();
-    assert!(matches!(error, Error::Image(_)) && error.to_string().contains("./dev images"), "{error}");
+    assert!(
+        matches!(error, Error::Image(_)) && error.to_string().contains("lab-images/build nosuch"),
+        "{error}"
+    );
     let error = bench.try_run(&spec(), &[("a", "x"), ("a/b", "y")]).await.unwrap_err();
     assert!(matches!(&error, Error::Refused(why) if why.contains("\"a/b\"")), "{error}");
     let error = bench
