@@ -38,6 +38,10 @@ impl Home {
         Ok(Self { path, _lock: lock })
     }
 
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
     pub(crate) fn run_dir(&self, name: &str) -> Result<RunDir, Error> {
         RunDir::make(self.path.join(name))
     }

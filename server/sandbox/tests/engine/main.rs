@@ -7,3 +7,4 @@ mod hostile;
 mod limits;
 mod runs;
 mod support;
+mod terminal;
