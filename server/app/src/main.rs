@@ -1,11 +1,16 @@
 //! `todoku`: one binary, several roles.
 
+mod announce;
 mod catalogue;
 mod commands;
 mod config;
+mod dial;
 mod explore;
 mod http;
 mod judge;
+mod line;
+mod relay;
+mod terminals;
 mod worker;
 
 use std::process::ExitCode;

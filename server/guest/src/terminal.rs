@@ -9,7 +9,8 @@ use std::io::{self, BufReader, ErrorKind, Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
@@ -24,8 +25,8 @@ use crate::{Host, learner, limit, take_back, unpack};
 
 /// Output in one frame.
 const CHUNK: usize = 16 * 1024;
-/// Frames of input that may wait for the shell; the host keeps to [`INPUT_WINDOW`] bytes.
-const INPUTS: usize = 4096;
+/// Bytes of input that may wait for the shell; a host keeps to [`INPUT_WINDOW`], but for a browser that came back.
+const MAX_WAITING: usize = 2 * INPUT_WINDOW as usize;
 /// What the last output gets to be read once the shell has ended.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
@@ -57,16 +58,18 @@ fn run() -> io::Result<()> {
 
     let out = Arc::new(Output::new()?);
     let window = Arc::new(Window::default());
-    let (typed, inputs) = sync_channel(INPUTS);
+    let (typed, inputs) = channel();
+    let waiting = Arc::new(AtomicUsize::new(0));
     let (to_shell, of_shell) = (master.try_clone()?, master.try_clone()?);
-    let listener = Listener { open, typed, answers: Arc::clone(&out), credit: Arc::clone(&window) };
+    let (answers, credit) = (Arc::clone(&out), Arc::clone(&window));
+    let listener = Listener { open, typed, waiting: Arc::clone(&waiting), answers, credit };
     thread::Builder::new().spawn(move || {
         // Whoever reaps waits for a shell that nobody talks to any more.
         let _gone = listener.listen(host, &master);
         std::process::exit(0);
     })?;
     let taken = Arc::clone(&out);
-    thread::Builder::new().spawn(move || write_inputs(to_shell, &inputs, &taken))?;
+    thread::Builder::new().spawn(move || write_inputs(to_shell, &inputs, &waiting, &taken))?;
     let shown = Arc::clone(&out);
     let (all_shown, last_output) = channel::<()>();
     thread::Builder::new().spawn(move || {
@@ -156,7 +159,8 @@ fn reap(shell: Pid) {
 
 struct Listener {
     open: Open,
-    typed: SyncSender<Vec<u8>>,
+    typed: Sender<Vec<u8>>,
+    waiting: Arc<AtomicUsize>,
     answers: Arc<Output>,
     credit: Arc<Window>,
 }
@@ -166,8 +170,7 @@ impl Listener {
     fn listen(&self, mut host: Host, master: &File) -> io::Result<()> {
         loop {
             match ToGuest::read(&mut host)? {
-                // A host that sends more than the window allows loses it: waiting would keep its other frames.
-                ToGuest::Input(bytes) => drop(self.typed.try_send(bytes)),
+                ToGuest::Input(bytes) => self.input(bytes),
                 ToGuest::Resize(size) => resize(master, size)?,
                 ToGuest::Credit(bytes) => self.credit.give(bytes),
                 ToGuest::Files => {
@@ -178,10 +181,20 @@ impl Listener {
             }
         }
     }
+
+    /// A host that sends more than the window allows loses it: waiting would keep its other frames.
+    fn input(&self, bytes: Vec<u8>) {
+        if self.waiting.load(Ordering::Relaxed) + bytes.len() <= MAX_WAITING {
+            self.waiting.fetch_add(bytes.len(), Ordering::Relaxed);
+            // The other end is gone when the shell has hung up.
+            let _hung_up = self.typed.send(bytes);
+        }
+    }
 }
 
-fn write_inputs(mut shell: File, inputs: &Receiver<Vec<u8>>, out: &Output) {
+fn write_inputs(mut shell: File, inputs: &Receiver<Vec<u8>>, waiting: &AtomicUsize, out: &Output) {
     while let Ok(bytes) = inputs.recv() {
+        waiting.fetch_sub(bytes.len(), Ordering::Relaxed);
         // A line over 4 KiB may be dropped by the terminal itself, as everywhere (`termios(3)`).
         if shell.write_all(&bytes).is_err() {
             return;

@@ -18,6 +18,7 @@ use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use crate::config;
+use crate::terminals::Terminals;
 use crate::worker::{EngineState, Worker};
 
 /// How often an engine that was never reached is looked for.
@@ -46,12 +47,19 @@ fn images() -> Vec<String> {
     vec!["node24".into()]
 }
 
-/// Runs attempts until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
+/// What a worker's process does.
+struct Work {
+    /// Attempts at one time.
+    parallel: usize,
+    timing: config::Timing,
+    terminals: config::Terminals,
+}
+
+/// Runs attempts and opens terminals until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
 async fn work(
     store: Store,
     config: config::Sandbox,
-    parallel: usize,
-    timing: config::Timing,
+    Work { parallel, timing, terminals: settings }: Work,
     engine: watch::Sender<EngineState>,
     stop: CancellationToken,
 ) {
@@ -71,7 +79,17 @@ async fn work(
     };
     let name = format!("{}:{}", host_name(), std::process::id());
     tracing::info!(name, parallel, "working");
-    Worker { store, sandbox, name, parallel, timing, engine, stop }.run().await;
+    let terminals = Terminals {
+        store: store.clone(),
+        sandbox: sandbox.clone(),
+        name: name.clone(),
+        settings,
+        lease: timing.lease(),
+        engine: engine.subscribe(),
+        stop: stop.clone(),
+    };
+    let worker = Worker { store, sandbox, name, parallel, timing, engine, stop };
+    tokio::join!(worker.run(), terminals.run());
 }
 
 /// What is said of the engine before it was asked.

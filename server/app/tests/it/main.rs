@@ -6,6 +6,7 @@ mod architecture;
 mod graded;
 mod openapi;
 mod support;
+mod terminals;
 mod trace;
 mod trace_manual;
 mod worker;
