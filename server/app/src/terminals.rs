@@ -152,8 +152,10 @@ impl Terminals {
         let limits = Limits::new(self.settings, claim.lang);
         let mut open = Open { terminal, line, lab: &lab, limits, heard: Instant::now() };
         let end = open.until_end(&self.stop).await?;
-        open.tell(&FromWorker::Ended { reason: end }).await?;
-        timeout(SEND, open.line.close(None)).await??;
+        // A line that is lost hears nothing any more.
+        if open.tell(&FromWorker::Ended { reason: end }).await.is_ok() {
+            let _closed = timeout(SEND, open.line.close(None)).await;
+        }
         Ok(end)
     }
 }

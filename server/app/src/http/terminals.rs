@@ -87,7 +87,7 @@ pub(crate) struct TerminalOffer {
 pub(crate) struct TerminalFiles {
     /// Text files that an attempt may have, by name.
     files: BTreeMap<String, String>,
-    /// How many others there are: links, binary files, hidden folders' kin, or more than an attempt may have.
+    /// How many others there are: links, binary files, or more than an attempt may have.
     left_out: u32,
 }
 
