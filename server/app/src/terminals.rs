@@ -148,7 +148,10 @@ impl Terminals {
             files: &files,
             size: FIRST_SIZE,
         };
-        let terminal = self.sandbox.open_terminal(request).await?;
+        let terminal = tokio::select! {
+            terminal = self.sandbox.open_terminal(request) => terminal?,
+            () = self.stop.cancelled() => return Ok(TerminalEnd::Lost),
+        };
         let limits = Limits::new(self.settings, claim.lang);
         let mut open = Open { terminal, line, lab: &lab, limits, heard: Instant::now() };
         let end = open.until_end(&self.stop).await?;

@@ -668,7 +668,7 @@ export interface components {
             };
             /**
              * Format: int32
-             * @description How many others there are: links, binary files, hidden folders' kin, or more than an attempt may have.
+             * @description How many others there are: links, binary files, or more than an attempt may have.
              */
             left_out: number;
         };

@@ -242,6 +242,11 @@ const en = {
       attempt_finished: 'The attempt had already ended.',
       answers_already_given: 'The answers of this attempt were already sent.',
       attempt_not_graded: 'This attempt has not been graded, so there is nothing to answer yet.',
+      account_needed: 'A terminal needs an account on this site.',
+      terminals_off: 'This site has no terminals.',
+      terminal_open: 'You have a terminal already. Please try again to go back to it.',
+      terminal_not_open: 'The terminal is not open, so there are no files to take.',
+      terminal_silent: 'The terminal did not hand over its files. Please try again in a moment.',
     },
   },
   notFound: {

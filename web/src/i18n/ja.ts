@@ -241,6 +241,11 @@ const ja: Messages = {
       attempt_finished: 'この試行はすでに終わっていました。',
       answers_already_given: 'この試行の答えはすでに送信されています。',
       attempt_not_graded: 'この試行は採点されていないため、まだ回答できません。',
+      account_needed: 'このサイトでターミナルを使うには、アカウントが必要です。',
+      terminals_off: 'このサイトではターミナルを使えません。',
+      terminal_open: 'ターミナルはすでに開いています。もう一度試すと、そこに戻れます。',
+      terminal_not_open: 'ターミナルが開いていないため、取り込めるファイルがありません。',
+      terminal_silent: 'ターミナルからファイルを受け取れませんでした。少し待ってからお試しください。',
     },
   },
   notFound: {

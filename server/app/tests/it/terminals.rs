@@ -328,17 +328,16 @@ fn who_comes_back_finds_what_was_shown_and_a_second_tab_takes_over() {
 
 #[test]
 fn an_idle_terminal_is_told_and_ends() {
-    let home = home().with("TODOKU_TERMINAL_IDLE_SECONDS", "4");
+    let home = home().with("TODOKU_TERMINAL_IDLE_SECONDS", "6");
     let server = home.start();
     let mut visitor = server.visitor();
     visitor.headers.push(("accept-language", "ja".into()));
     let terminal = asked(&mut visitor);
-    let mut tab = Tab::open(&visitor, &terminal);
-    tab.wait_for("あと 2 秒でこのターミナルを終了します");
+    let mut tab = Tab::connect(&visitor, &terminal);
+    tab.wait_for("あと 3 秒でこのターミナルを終了します");
     tab.typed(b"\r");
-    tab.wait_for(PROMPT);
-    tab.wait_for("あと 2 秒でこのターミナルを終了します");
-    tab.wait_for("4 秒間入力がなかったため");
+    tab.wait_for("あと 3 秒でこのターミナルを終了します");
+    tab.wait_for("6 秒間入力がなかったため");
     assert_eq!(tab.last(), ended("idle"));
     Engines::of(&home).none_left();
 }
@@ -349,8 +348,7 @@ fn no_terminal_lives_longer_than_it_may() {
     let server = home.start();
     let mut visitor = server.visitor();
     let terminal = asked(&mut visitor);
-    let mut tab = Tab::open(&visitor, &terminal);
-    tab.typed(b"sleep 60\r");
+    let mut tab = Tab::connect(&visitor, &terminal);
     tab.wait_for("time is up in 1 s");
     tab.wait_for("was open for 3 s");
     assert_eq!(tab.last(), ended("time_up"));
