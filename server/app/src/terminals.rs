@@ -107,7 +107,7 @@ impl Terminals {
             () = self.keep(&claim, secret) => TerminalEnd::Closed,
         };
         gauge!("todoku_terminals_open").decrement(1);
-        counter!("todoku_terminals_total", "end" => format!("{end:?}")).increment(1);
+        counter!("todoku_terminals_total", "end" => end.as_str()).increment(1);
         if let Err(error) = self.store.end_terminal(id, secret, end, Utc::now()).await {
             tracing::error!(%error, terminal = %id, "cannot write a terminal's end; its lease will lapse");
         }

@@ -39,6 +39,8 @@ pub struct Size {
 /// How to open the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Open {
+    /// Uid and gid of the learner's shell.
+    pub learner: u32,
     /// Its size at first.
     pub size: Size,
     /// `RLIMIT_NOFILE`, soft and hard.
@@ -92,6 +94,7 @@ impl Open {
     /// Writes the header.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
         out.write_all(MAGIC)?;
+        write_u32(out, self.learner)?;
         self.size.write(out)?;
         write_u64(out, self.open_files)?;
         write_u32(out, self.back_files)?;
@@ -107,6 +110,7 @@ impl Open {
             return Err(bad("the sandbox speaks another protocol of terminals than this image"));
         }
         Ok(Self {
+            learner: read_u32(from)?,
             size: Size::read(from)?,
             open_files: read_u64(from)?,
             back_files: read_u32(from)?,
@@ -254,7 +258,8 @@ mod tests {
     #[test]
     fn what_the_host_sends_is_read_as_it_was_written() {
         let size = Size { cols: 80, rows: 24 };
-        let open = Open { size, open_files: 1024, back_files: 100, back_bytes: 1 << 20, files: 2 };
+        let open =
+            Open { learner: 1001, size, open_files: 1024, back_files: 100, back_bytes: 1 << 20, files: 2 };
         let mut bytes = Vec::new();
         open.write(&mut bytes).unwrap();
         assert_eq!(Open::read(&mut bytes.as_slice()).unwrap(), open);

@@ -16,7 +16,7 @@ use std::thread;
 use std::time::Duration;
 
 use guest::frames::{FromGuest, INPUT_WINDOW, OUTPUT_WINDOW, Open, SHELL, Size, ToGuest};
-use guest::{LEARNER, LEARNER_ID, WORK};
+use guest::{LEARNER, WORK};
 use rustix::process::{Pid, WaitOptions, ioctl_tiocsctty, setsid, wait};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -53,7 +53,7 @@ fn run() -> io::Result<()> {
     limit(open.open_files)?;
     // Opened as the learner, to whom the pseudo-terminal then belongs.
     let (master, slave) = learner::act_as(|| pseudo_terminal(open.size))??;
-    let shell = spawn(&slave)?;
+    let shell = spawn(&slave, open.learner)?;
     drop(slave);
 
     let out = Arc::new(Output::new()?);
@@ -98,7 +98,7 @@ fn resize(master: impl AsFd, size: Size) -> io::Result<()> {
 }
 
 /// This program again, as the learner: a session and its terminal are taken by a process for itself.
-fn spawn(slave: &OwnedFd) -> io::Result<Pid> {
+fn spawn(slave: &OwnedFd, learner: u32) -> io::Result<Pid> {
     let own = std::env::current_exe()?;
     let end = || slave.try_clone().map(Stdio::from);
     let shell = Command::new(own)
@@ -118,8 +118,8 @@ fn spawn(slave: &OwnedFd) -> io::Result<Pid> {
         .stdout(end()?)
         .stderr(end()?)
         // Also drops the supplementary groups.
-        .uid(LEARNER_ID)
-        .gid(LEARNER_ID)
+        .uid(learner)
+        .gid(learner)
         .spawn()?;
     Ok(Pid::from_child(&shell))
 }

@@ -10,8 +10,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use bollard::container::LogOutput;
 use bollard::models::{ContainerCreateBody, HostConfig};
 use futures_util::{Stream, StreamExt};
-use guest::Entry;
 use guest::frames::{FromGuest, Open, TERMINAL, ToGuest};
+use guest::{Entry, LEARNER_ID};
 use lab::{Limits, MAX_FILES, MAX_SUBMISSION_BYTES};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
 use tokio::time::timeout;
@@ -118,6 +118,7 @@ impl Sandbox {
 
 fn first_bytes(request: &TerminalRequest<'_>) -> std::io::Result<Vec<u8>> {
     let open = Open {
+        learner: LEARNER_ID,
         size: request.size,
         open_files: u64::from(request.limits.open_files),
         back_files: u32::try_from(MAX_FILES).unwrap_or(u32::MAX),

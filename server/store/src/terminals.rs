@@ -13,7 +13,7 @@ use sqlx::types::Json;
 use crate::attempts::{StoredLab, keep_lab};
 use crate::ids::{TerminalId, UserId};
 use crate::people::hash;
-use crate::text::{from_word, refuse_nul, word_of};
+use crate::text::{from_word, refuse_nul};
 use crate::{Error, Store};
 
 /// A terminal that no worker took within this time ends.
@@ -50,6 +50,22 @@ pub enum TerminalEnd {
     Lost,
     /// We failed.
     Failed,
+}
+
+impl TerminalEnd {
+    /// The word for it, as in JSON.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Exited => "exited",
+            Self::Closed => "closed",
+            Self::Idle => "idle",
+            Self::TimeUp => "time_up",
+            Self::NoPlace => "no_place",
+            Self::Lost => "lost",
+            Self::Failed => "failed",
+        }
+    }
 }
 
 /// What [`Store::open_terminal`] takes.
@@ -349,7 +365,7 @@ impl Store {
             id.0,
             &hash(secret),
             now,
-            word_of(end)?
+            end.as_str()
         )
         .execute(&self.pool)
         .await?;

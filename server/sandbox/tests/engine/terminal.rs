@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-use lab::Limits;
+use lab::{Bytes, Limits};
 use sandbox::{Error, Folder, OUTPUT_WINDOW, Size, Terminal, TerminalEvent, TerminalRequest};
 
 use crate::support::{Bench, within};
@@ -232,6 +232,26 @@ async fn the_first_process_and_the_world_are_out_of_reach() {
         "CapPrm:0000000000000000\nCapEff:0000000000000000\nCapBnd:00000000000000c0\nNoNewPrivs:1\nSeccomp:2\n"
     );
     assert_eq!(screen.run("tail -n +3 /proc/net/dev | cut -d: -f1 | xargs").await, "lo\n");
+    drop(screen);
+    bench.assert_nothing_left().await;
+}
+
+#[tokio::test]
+async fn limits_strike_the_program_and_not_the_terminal() {
+    let bench = Bench::new().await;
+    let limits = Limits { memory: Bytes::mib(160), disk: Bytes::mib(4), open_files: 64, ..Limits::default() };
+    let mut screen = open_with(&bench, &limits, &[]).await;
+    screen.wait_for(PROMPT).await;
+    let bomb = "node -e 'for (const a = [];;) a.push(Buffer.alloc(1 << 24, 1))'; echo $?";
+    assert!(screen.run(bomb).await.contains("137"), "the kernel ends what takes the memory");
+    let full =
+        screen.run("head -c 5M /dev/zero > big; head -c 5M /dev/zero > /tmp/big; rm big /tmp/big").await;
+    assert_eq!(full.matches("No space left on device").count(), 2, "{full}");
+    assert_eq!(screen.run("ulimit -n; ulimit -Hn; ulimit -c").await, "64\n64\n0\n");
+    assert_eq!(
+        screen.run("cat /sys/fs/cgroup/pids/pids.max /sys/fs/cgroup/pids.max 2>/dev/null").await,
+        "132\n"
+    );
     drop(screen);
     bench.assert_nothing_left().await;
 }

@@ -13,8 +13,10 @@ export interface Screen {
   /** Labels for screen readers: what it is, and how to leave it. */
   label: (label: string, hint: string) => void
   spoken: (on: boolean) => void
-  /** Follows the page's colours and the room that it has. */
-  adapt: () => void
+  /** Follows the page's colours. */
+  colour: () => void
+  /** Follows the room that it has. */
+  fit: () => void
   dispose: () => void
 }
 
@@ -43,17 +45,16 @@ export function openScreen(
   on.resized(terminal.cols, terminal.rows)
   return {
     show: (bytes, shown) => terminal.write(bytes, shown),
-    reset: () => terminal.reset(),
+    // In order with what is still to be shown: the sequence that resets a terminal.
+    reset: () => terminal.write('\u001bc'),
     focus: () => terminal.focus(),
     label: (label, hint) => {
       terminal.textarea?.setAttribute('aria-label', label)
       terminal.textarea?.setAttribute('aria-description', hint)
     },
     spoken: (yes) => (terminal.options.screenReaderMode = yes),
-    adapt: () => {
-      terminal.options.theme = themeOf(host)
-      fit.fit()
-    },
+    colour: () => (terminal.options.theme = themeOf(host)),
+    fit: () => fit.fit(),
     dispose: () => {
       terminal.dispose()
       endStrictness()
