@@ -17,6 +17,7 @@ use std::time::Duration;
 
 use guest::frames::{FromGuest, INPUT_WINDOW, OUTPUT_WINDOW, Open, SHELL, Size, ToGuest};
 use guest::{LEARNER, WORK};
+use rustix::fs::{Mode, chmod};
 use rustix::process::{Pid, WaitOptions, ioctl_tiocsctty, setsid, wait};
 use rustix::pty::{OpenptFlags, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
@@ -27,6 +28,8 @@ use crate::{Host, learner, limit, take_back, unpack};
 const CHUNK: usize = 16 * 1024;
 /// Bytes of input that may wait for the shell; a host keeps to [`INPUT_WINDOW`], but for a browser that came back.
 const MAX_WAITING: usize = 2 * INPUT_WINDOW as usize;
+/// Where pseudo-terminals are opened.
+const PTMX: &str = "/dev/pts/ptmx";
 /// What the last output gets to be read once the shell has ended.
 const LAST_OUTPUT: Duration = Duration::from_secs(2);
 
@@ -53,6 +56,8 @@ fn run() -> io::Result<()> {
     limit(open.open_files)?;
     // Opened as the learner, to whom the pseudo-terminal then belongs.
     let (master, slave) = learner::act_as(|| pseudo_terminal(open.size))??;
+    // The only one: the kernel has some thousands for all containers of a host together (`pts(4)`).
+    chmod(PTMX, Mode::RUSR | Mode::WUSR)?;
     let shell = spawn(&slave, open.learner)?;
     drop(slave);
 
@@ -133,7 +138,7 @@ pub(crate) fn shell() -> ExitCode {
     let failed = match ready() {
         Err(error) => error.into(),
         Ok(()) => {
-            rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
+            rustix::process::umask(Mode::from_raw_mode(0o022));
             let bash = Command::new("/bin/bash").args(["--noprofile", "--norc"]).exec();
             if bash.kind() == ErrorKind::NotFound {
                 Command::new("/bin/sh").env("PS1", "$ ").exec()

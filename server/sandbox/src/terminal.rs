@@ -8,7 +8,7 @@ use std::pin::Pin;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use bollard::container::LogOutput;
-use bollard::models::{ContainerCreateBody, HostConfig};
+use bollard::models::ContainerCreateBody;
 use futures_util::{Stream, StreamExt};
 use guest::frames::{FromGuest, Open, TERMINAL, ToGuest};
 use guest::{Entry, LEARNER_ID};
@@ -24,6 +24,8 @@ use crate::{Error, Sandbox, container};
 
 /// Becoming the learner, and nothing else.
 const CAPABILITIES: [&str; 2] = ["SETUID", "SETGID"];
+/// Hidden in a run's container.
+const PSEUDO_TERMINALS: &str = "/dev/pts";
 /// What the guest gets to take a frame: it never waits for the learner's programs.
 const TAKES: Duration = Duration::from_secs(10);
 /// How long a container may be left to itself over its lifetime before anyone may remove it.
@@ -105,12 +107,12 @@ impl Sandbox {
         };
         let mut body = container::body(tag, request.limits, &who);
         body.cmd = Some(vec![TERMINAL.to_owned()]);
-        let host = HostConfig {
-            cap_add: Some(CAPABILITIES.map(String::from).to_vec()),
-            // Everything goes over the attached standard input and output.
-            binds: None,
-            ..body.host_config.unwrap_or_default()
-        };
+        let mut host = body.host_config.take().unwrap_or_default();
+        host.cap_add = Some(CAPABILITIES.map(String::from).to_vec());
+        // Everything goes over the attached standard input and output.
+        host.binds = None;
+        // The guest opens one pseudo-terminal there, and then nobody can.
+        host.masked_paths.iter_mut().for_each(|paths| paths.retain(|path| path != PSEUDO_TERMINALS));
         body.host_config = Some(host);
         Ok(body)
     }

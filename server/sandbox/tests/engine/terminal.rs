@@ -231,6 +231,10 @@ async fn the_first_process_and_the_world_are_out_of_reach() {
         screen.run("grep -E 'Cap(Prm|Eff|Bnd)|NoNewPrivs|Seccomp:' /proc/self/status | tr -d '\\t'").await,
         "CapPrm:0000000000000000\nCapEff:0000000000000000\nCapBnd:00000000000000c0\nNoNewPrivs:1\nSeccomp:2\n"
     );
+    let ptmx = "for at in /dev/ptmx /dev/pts/ptmx; do (: <>$at) 2>&1 | grep -o 'Permission denied'; done; chmod 666 /dev/pts/ptmx";
+    let more = screen.run(ptmx).await;
+    assert!(more.starts_with("Permission denied\nPermission denied\n"), "the host has few of them: {more}");
+    assert!(more.contains("Operation not permitted"), "{more}");
     assert_eq!(screen.run("tail -n +3 /proc/net/dev | cut -d: -f1 | xargs").await, "lo\n");
     drop(screen);
     bench.assert_nothing_left().await;
