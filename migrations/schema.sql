@@ -8,6 +8,12 @@ CREATE TYPE public.attempt_state AS ENUM (
     'cancelled'
 );
 
+CREATE TYPE public.terminal_state AS ENUM (
+    'waiting',
+    'open',
+    'ended'
+);
+
 CREATE FUNCTION public.announce_attempt() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
@@ -22,6 +28,15 @@ CREATE FUNCTION public.announce_grade() RETURNS trigger
     AS $$
 BEGIN
     PERFORM pg_notify('attempt_changed', id || ' ' || state) FROM attempts WHERE id = NEW.attempt_id;
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION public.announce_terminal() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM pg_notify('terminal_changed', NEW.id::text);
     RETURN NULL;
 END
 $$;
@@ -181,6 +196,34 @@ CREATE TABLE public.sessions (
     CONSTRAINT sessions_token_hashed CHECK ((octet_length(token_sha256) = 32))
 );
 
+CREATE TABLE public.terminals (
+    id uuid NOT NULL,
+    user_id uuid NOT NULL,
+    lab_digest text NOT NULL,
+    state public.terminal_state NOT NULL,
+    files jsonb,
+    language text NOT NULL,
+    server text NOT NULL,
+    created_at timestamp with time zone NOT NULL,
+    opened_at timestamp with time zone,
+    ended_at timestamp with time zone,
+    worker text,
+    line_sha256 bytea,
+    line_taken boolean DEFAULT false NOT NULL,
+    lease_until timestamp with time zone,
+    end_reason text,
+    CONSTRAINT terminals_files_object CHECK ((jsonb_typeof(files) = 'object'::text)),
+    CONSTRAINT terminals_language_known CHECK ((language = ANY (ARRAY['ja'::text, 'en'::text]))),
+    CONSTRAINT terminals_line_hashed CHECK ((octet_length(line_sha256) = 32)),
+    CONSTRAINT terminals_reason_known CHECK ((end_reason = ANY (ARRAY['exited'::text, 'closed'::text, 'idle'::text, 'time_up'::text, 'no_place'::text, 'lost'::text, 'failed'::text]))),
+    CONSTRAINT terminals_state_columns CHECK (
+CASE state
+    WHEN 'waiting'::public.terminal_state THEN ((num_nonnulls(opened_at, ended_at, worker, line_sha256, lease_until, end_reason) = 0) AND (files IS NOT NULL) AND (NOT line_taken))
+    WHEN 'open'::public.terminal_state THEN ((num_nulls(opened_at, worker, line_sha256, lease_until) = 0) AND (num_nonnulls(ended_at, end_reason) = 0) AND (files IS NOT NULL))
+    ELSE ((num_nulls(ended_at, end_reason) = 0) AND (num_nonnulls(line_sha256, lease_until, files) = 0) AND (num_nulls(worker, opened_at) = ANY (ARRAY[0, 2])))
+END)
+);
+
 CREATE TABLE public.users (
     id uuid NOT NULL,
     kind text NOT NULL,
@@ -220,6 +263,9 @@ ALTER TABLE ONLY public.runs
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_pkey PRIMARY KEY (token_sha256);
 
+ALTER TABLE ONLY public.terminals
+    ADD CONSTRAINT terminals_pkey PRIMARY KEY (id);
+
 ALTER TABLE ONLY public.users
     ADD CONSTRAINT users_pkey PRIMARY KEY (id);
 
@@ -237,6 +283,10 @@ CREATE INDEX sessions_expiry ON public.sessions USING btree (expires_at);
 
 CREATE INDEX sessions_user ON public.sessions USING btree (user_id);
 
+CREATE INDEX terminals_live ON public.terminals USING btree (created_at, id) WHERE (state <> 'ended'::public.terminal_state);
+
+CREATE UNIQUE INDEX terminals_one_each ON public.terminals USING btree (user_id) WHERE (state <> 'ended'::public.terminal_state);
+
 CREATE TRIGGER attempts_announce_new AFTER INSERT ON public.attempts FOR EACH ROW EXECUTE FUNCTION public.announce_attempt();
 
 CREATE TRIGGER attempts_announce_state AFTER UPDATE OF state ON public.attempts FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION public.announce_attempt();
@@ -246,6 +296,10 @@ CREATE TRIGGER grade_checks_unchanging BEFORE UPDATE ON public.grade_checks FOR 
 CREATE TRIGGER grades_announce_new AFTER INSERT ON public.grades FOR EACH ROW EXECUTE FUNCTION public.announce_grade();
 
 CREATE TRIGGER grades_unchanging BEFORE UPDATE ON public.grades FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_update();
+
+CREATE TRIGGER terminals_announce_new AFTER INSERT ON public.terminals FOR EACH ROW EXECUTE FUNCTION public.announce_terminal();
+
+CREATE TRIGGER terminals_announce_state AFTER UPDATE OF state ON public.terminals FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION public.announce_terminal();
 
 ALTER TABLE ONLY public.attempts
     ADD CONSTRAINT attempts_lab_fkey FOREIGN KEY (lab_digest) REFERENCES public.labs(digest);
@@ -267,3 +321,9 @@ ALTER TABLE ONLY public.runs
 
 ALTER TABLE ONLY public.sessions
     ADD CONSTRAINT sessions_user_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;
+
+ALTER TABLE ONLY public.terminals
+    ADD CONSTRAINT terminals_lab_fkey FOREIGN KEY (lab_digest) REFERENCES public.labs(digest);
+
+ALTER TABLE ONLY public.terminals
+    ADD CONSTRAINT terminals_user_fkey FOREIGN KEY (user_id) REFERENCES public.users(id) ON DELETE CASCADE;

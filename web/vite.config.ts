@@ -7,7 +7,12 @@ const server = process.env['TODOKU_URL'] ?? 'http://127.0.0.1:8080'
 
 export default defineConfig({
   plugins: [vue(), bootScript(), precompress()],
-  server: { host: '127.0.0.1', port: 5173, strictPort: true, proxy: { '/api': server } },
+  server: {
+    host: '127.0.0.1',
+    port: 5173,
+    strictPort: true,
+    proxy: { '/api': { target: server, ws: true, headers: { origin: server } } },
+  },
   test: { include: ['src/**/*.test.ts'] },
   build: {
     target: 'baseline-widely-available',

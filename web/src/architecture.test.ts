@@ -8,10 +8,19 @@ const SRC = dirname(fileURLToPath(import.meta.url))
 /** Which rooms a room may import from, besides itself. */
 const ARROWS: Record<string, readonly string[]> = {
   pages: ['features/lab', 'features/attempt', 'components', 'i18n'],
-  'features/lab': ['features/attempt', 'features/trace', 'features/explorer', 'components', 'api', 'i18n'],
+  'features/lab': [
+    'features/attempt',
+    'features/trace',
+    'features/explorer',
+    'features/terminal',
+    'components',
+    'api',
+    'i18n',
+  ],
   'features/trace': ['features/attempt', 'components', 'api', 'i18n'],
   'features/explorer': ['components', 'api', 'i18n'],
   'features/attempt': ['components', 'api', 'i18n'],
+  'features/terminal': ['components', 'api', 'i18n'],
   components: ['i18n'],
   api: [],
   i18n: [],

@@ -76,12 +76,18 @@ pub(crate) struct Serve {
     /// Folder of the built web page.
     #[arg(long, env = "TODOKU_WEB_DIR", default_value = "web/dist")]
     pub(crate) web_dir: PathBuf,
-    /// The address that browsers use. With https, cookies are sent over https alone.
-    #[arg(long, env = "TODOKU_PUBLIC_URL", default_value = "http://127.0.0.1:8080")]
-    pub(crate) public_url: String,
+    /// The address that browsers use; the listening one when not given. With https, cookies are sent over https alone.
+    #[arg(long, env = "TODOKU_PUBLIC_URL")]
+    pub(crate) public_url: Option<String>,
+    /// Where workers on other hosts reach this process, for terminals; the listening address when not given.
+    #[arg(long, env = "TODOKU_INTERNAL_URL")]
+    pub(crate) internal_url: Option<String>,
     /// Whether a visitor without an account may try the labs.
     #[arg(long, env = "TODOKU_GUESTS", default_value = "off")]
     pub(crate) guests: Switch,
+    /// Whether a visitor without an account may open a terminal.
+    #[arg(long, env = "TODOKU_GUEST_TERMINALS", default_value = "off")]
+    pub(crate) guest_terminals: Switch,
     /// A bearer token that may do everything, at least 32 characters; none when empty.
     #[arg(long, env = "TODOKU_ADMIN_TOKEN", default_value = "", hide_env_values = true)]
     pub(crate) admin_token: String,
@@ -101,6 +107,8 @@ pub(crate) struct Serve {
     pub(crate) timing: Timing,
     #[command(flatten)]
     pub(crate) start: Start,
+    #[command(flatten)]
+    pub(crate) terminals: Terminals,
 }
 
 /// `todoku work`
@@ -117,6 +125,8 @@ pub(crate) struct Work {
     pub(crate) timing: Timing,
     #[command(flatten)]
     pub(crate) start: Start,
+    #[command(flatten)]
+    pub(crate) terminals: Terminals,
 }
 
 /// `todoku verify`
@@ -247,6 +257,30 @@ impl Timing {
 
     pub(crate) const fn drain(self) -> Duration {
         Duration::from_secs(self.drain_seconds)
+    }
+}
+
+/// Terminals: live sandboxes.
+#[derive(Debug, Clone, Copy, Args)]
+pub(crate) struct Terminals {
+    /// Terminals open at one time in a worker's process; 0 for none at all.
+    #[arg(long, env = "TODOKU_TERMINALS", default_value_t = 2)]
+    pub(crate) terminals: usize,
+    /// Without a key typed for so long a terminal ends, in seconds.
+    #[arg(long, env = "TODOKU_TERMINAL_IDLE_SECONDS", default_value_t = 600, value_parser = clap::value_parser!(u32).range(2..=86_400))]
+    pub(crate) idle_seconds: u32,
+    /// No terminal lives longer, in seconds.
+    #[arg(long, env = "TODOKU_TERMINAL_MAX_SECONDS", default_value_t = 3600, value_parser = clap::value_parser!(u32).range(2..=86_400))]
+    pub(crate) max_seconds: u32,
+}
+
+impl Terminals {
+    pub(crate) fn idle(self) -> Duration {
+        Duration::from_secs(self.idle_seconds.into())
+    }
+
+    pub(crate) fn max(self) -> Duration {
+        Duration::from_secs(self.max_seconds.into())
     }
 }
 

@@ -1,12 +1,17 @@
 //! `todoku`: one binary, several roles.
 
+mod announce;
 mod catalogue;
 mod commands;
 mod config;
+mod dial;
 mod doctor;
 mod explore;
 mod http;
 mod judge;
+mod line;
+mod relay;
+mod terminals;
 mod worker;
 
 use std::process::ExitCode;

@@ -3,12 +3,14 @@
 //! Host to guest, on the container's stdin: one [`Start`], its files, and later [`KILL`]. A closed
 //! stdin means the same as `KILL`, so a container ends with the worker that made it.
 //! Guest to host, on the FIFO [`CONTROL`]: [`Report`] frames. Strace writes to the FIFO [`TRACE`].
+//! A terminal has a protocol of its own: [`frames`].
 //!
 //! Integers are little-endian; text is preceded by its length in four bytes.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+pub mod frames;
 mod left;
 mod protocol;
 mod report;

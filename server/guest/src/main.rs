@@ -8,6 +8,8 @@ mod cgroup;
 mod collect;
 mod learner;
 mod supervise;
+mod take_back;
+mod terminal;
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufReader, ErrorKind, Read, Write};
@@ -26,6 +28,14 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 type Host = BufReader<File>;
 
 fn main() -> ExitCode {
+    match std::env::args().nth(1).as_deref() {
+        Some(guest::frames::TERMINAL) => terminal::main(),
+        Some(guest::frames::SHELL) => terminal::shell(),
+        _ => main_of_run(),
+    }
+}
+
+fn main_of_run() -> ExitCode {
     match run() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
@@ -54,7 +64,7 @@ fn run() -> io::Result<()> {
     let mut control = control()?;
     let learner = Learner(start.learner);
     learner.act_as(|| unpack(&mut host, start.files))??;
-    limit(&start)?;
+    limit(start.open_files)?;
 
     let before = cgroup::read();
     let child = spawn(&start)?;
@@ -116,10 +126,10 @@ fn unpack(host: &mut Host, files: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Limits that a process hands to its children: set here, kept by strace and the tracee.
-fn limit(start: &Start) -> io::Result<()> {
+/// Limits that a process hands to its children: set here, kept by strace and the tracee, or the shell.
+fn limit(open_files: u64) -> io::Result<()> {
     let most = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
-    let files = Some(start.open_files.min(most));
+    let files = Some(open_files.min(most));
     setrlimit(Resource::Nofile, Rlimit { current: files, maximum: files })?;
     setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) })?;
     Ok(())

@@ -68,6 +68,12 @@ impl Lab {
         none_or(faults)
     }
 
+    /// Whether a submission may have a file of this name.
+    #[must_use]
+    pub fn takes_file(&self, name: &str) -> bool {
+        check_file_name(name).is_ok() && !self.files.contains_key(name)
+    }
+
     fn file_faults(&self, files: &Files) -> Vec<InputFault> {
         let mut faults = Vec::new();
         if files.len() > MAX_FILES {

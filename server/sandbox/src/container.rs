@@ -100,7 +100,8 @@ pub(crate) struct Identity<'a> {
 
 /// What one container has for itself.
 pub(crate) struct Place<'a> {
-    pub(crate) fifos: &'a Path,
+    /// Mounted where the guest looks for them.
+    pub(crate) fifos: Option<&'a Path>,
     /// Uid and gid of the learner's program.
     pub(crate) learner: u32,
     /// The container whose network namespace it joins, alone.
@@ -121,11 +122,10 @@ pub(crate) fn body(tag: String, shape: &Shape, who: &Identity<'_>, place: &Place
             ("/tmp".to_owned(), folder("noexec,mode=1777")),
         ])),
         // Read-only does not keep a FIFO from being written: not on Linux.
-        binds: Some(vec![format!(
-            "{}:{FIFO_DIR}:{}",
-            place.fifos.display(),
-            if who.own_kernel { "rw" } else { "ro" }
-        )]),
+        binds: place.fifos.map(|fifos| {
+            let mode = if who.own_kernel { "rw" } else { "ro" };
+            vec![format!("{}:{FIFO_DIR}:{mode}", fifos.display())]
+        }),
         nano_cpus: Some(i64::from(shape.milli_cpus) * 1_000_000),
         ..walled(shape.memory, shape.processes.saturating_add(OWN_TASKS), who)
     };

@@ -1,4 +1,5 @@
-//! The only door to the container engine: runs one learner's program, once, out of harm's way.
+//! The only door to the container engine: runs one learner's program, once, out of harm's way; or
+//! opens a terminal there ([`Sandbox::open_terminal`]).
 //!
 //! [`Sandbox::run`] takes a [`lab::RunSpec`] and the files, and returns what came of it. Whatever
 //! the program does is a [`lab::Outcome`]; an [`Error`] is the machine's fault. What stands between
@@ -23,12 +24,14 @@ mod scan;
 mod seal;
 mod slot;
 mod sweep;
+mod terminal;
 
 pub use config::Config;
 pub use error::Error;
 pub use facts::Facts;
 pub use run::RunRequest;
 pub use sweep::Swept;
+pub use terminal::{Folder, INPUT_WINDOW, OUTPUT_WINDOW, Size, Terminal, TerminalEvent, TerminalRequest};
 
 use std::sync::Arc;
 

@@ -3,6 +3,7 @@
 use chrono::{DateTime, Utc};
 use lab::{Answers, Files};
 use serde::{Deserialize, Serialize};
+use sqlx::PgConnection;
 use sqlx::types::Json;
 
 use crate::ids::{AttemptId, UserId};
@@ -118,16 +119,7 @@ impl Store {
         refuse_nul_in_attempt(new)?;
         let id = AttemptId::new(now);
         let mut tx = self.pool.begin().await?;
-        sqlx::query!(
-            "INSERT INTO labs (digest, slug, snapshot, first_used_at) VALUES ($1, $2, ($3::text)::json, $4)
-             ON CONFLICT (digest) DO NOTHING",
-            new.lab.digest,
-            new.lab.slug,
-            new.lab.snapshot,
-            now
-        )
-        .execute(&mut *tx)
-        .await?;
+        keep_lab(&mut tx, &new.lab, now).await?;
         let made = sqlx::query!(
             "INSERT INTO attempts (id, user_id, lab_digest, files, answers_before, idempotency_key, state, created_at)
              VALUES ($1, $2, $3, $4, $5, $6, 'queued', $7)
@@ -194,6 +186,25 @@ impl Store {
         tx.commit().await?;
         Ok(Cancelled::Done)
     }
+}
+
+/// Keeps a lab's snapshot at its first use.
+pub(crate) async fn keep_lab(
+    connection: &mut PgConnection,
+    lab: &StoredLab,
+    now: DateTime<Utc>,
+) -> Result<(), Error> {
+    sqlx::query!(
+        "INSERT INTO labs (digest, slug, snapshot, first_used_at) VALUES ($1, $2, ($3::text)::json, $4)
+         ON CONFLICT (digest) DO NOTHING",
+        lab.digest,
+        lab.slug,
+        lab.snapshot,
+        now
+    )
+    .execute(connection)
+    .await?;
+    Ok(())
 }
 
 fn refuse_nul_in_attempt(new: &NewAttempt) -> Result<(), Error> {

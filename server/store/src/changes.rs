@@ -1,4 +1,4 @@
-//! What happens to attempts, as it happens: one listening connection a process, any number of subscribers.
+//! What happens to attempts and terminals, as it happens: one listening connection a process, any number of subscribers.
 //!
 //! An announcement is a hint to read again, never the truth itself. What was announced while nobody listened is lost;
 //! therefore each (re)connection and each subscriber that fell behind gets a [`Change::Resync`].
@@ -11,11 +11,12 @@ use tokio::task::AbortHandle;
 use tokio::time::{sleep, timeout};
 
 use crate::attempts::AttemptState;
-use crate::ids::AttemptId;
+use crate::ids::{AttemptId, TerminalId};
 use crate::text::from_word;
 
-/// The channel of `migrations/0004_changes.sql`.
-const CHANNEL: &str = "attempt_changed";
+/// The channels of `migrations/0004_changes.sql` and `migrations/0010_terminals.sql`.
+const ATTEMPTS: &str = "attempt_changed";
+const TERMINALS: &str = "terminal_changed";
 
 /// Changes a subscriber may lag behind before it is told to read again instead.
 const BUFFERED: usize = 1024;
@@ -42,6 +43,8 @@ pub enum Change {
         /// Its state as announced; it may have moved on since.
         state: AttemptState,
     },
+    /// The terminal was asked for, or came into another state.
+    Terminal(TerminalId),
     /// Anything may have changed: announcements may have been missed.
     Resync,
 }
@@ -119,7 +122,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> 
     let mut listener = PgListener::connect_with(&pool).await?;
     // Reconnecting is done above, where subscribers are told of it.
     listener.eager_reconnect(false);
-    listener.listen(CHANNEL).await?;
+    listener.listen_all([ATTEMPTS, TERMINALS]).await?;
     Ok(listener)
 }
 
@@ -137,7 +140,7 @@ async fn forward(mut listener: PgListener, sender: &broadcast::Sender<Change>) -
                 Err(error) => return error,
             },
         };
-        match parse(announced.payload()) {
+        match parse(announced.channel(), announced.payload()) {
             Some(change) => {
                 let _ = sender.send(change);
             }
@@ -152,8 +155,11 @@ async fn still_there(listener: &mut PgListener) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Reads "<attempt id> <state>".
-fn parse(payload: &str) -> Option<Change> {
+/// Reads "<attempt id> <state>" or "<terminal id>".
+fn parse(channel: &str, payload: &str) -> Option<Change> {
+    if channel == TERMINALS {
+        return Some(Change::Terminal(TerminalId(payload.parse().ok()?)));
+    }
     let (id, state) = payload.split_once(' ')?;
     Some(Change::Attempt { id: AttemptId(id.parse().ok()?), state: from_word(state).ok()? })
 }

@@ -39,7 +39,7 @@ pub enum Conflict {
 impl Conflict {
     fn of(constraint: &str) -> Option<Self> {
         match constraint {
-            "attempts_user_fkey" | "sessions_user_fkey" => Some(Self::NoSuchUser),
+            "attempts_user_fkey" | "sessions_user_fkey" | "terminals_user_fkey" => Some(Self::NoSuchUser),
             "sessions_pkey" => Some(Self::TokenTaken),
             _ => None,
         }

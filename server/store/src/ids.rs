@@ -47,3 +47,7 @@ id!(
     /// One execution.
     RunId
 );
+id!(
+    /// One live sandbox.
+    TerminalId
+);

@@ -16,6 +16,7 @@ mod people;
 mod queue;
 mod reading;
 mod runs;
+mod terminals;
 mod text;
 
 use std::sync::{Arc, OnceLock};
@@ -29,11 +30,14 @@ pub use changes::{Change, Changes, Subscription};
 pub use error::{Conflict, Error};
 pub use grades::{Cause, LateAnswers, StoredGrade};
 pub use health::Schema;
-pub use ids::{AttemptId, RunId, UserId};
+pub use ids::{AttemptId, RunId, TerminalId, UserId};
 pub use people::{Session, UserKind};
 pub use queue::{AfterFailure, Backlog, Claim, Failure, FailureCode, Lease, LeaseState, MAX_FAILURES};
 pub use reading::{Attempt, AttemptSummary, LabProgress};
 pub use runs::{FinishedRun, RunTrace, StoredRun};
+pub use terminals::{
+    NewTerminal, OpenedTerminal, TERMINAL_WAITS, Terminal, TerminalClaim, TerminalEnd, TerminalState,
+};
 
 /// How long a caller waits for a free connection before it is told that there is none.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(5);
@@ -82,7 +86,7 @@ impl Store {
         MIGRATOR.run(&self.pool).await.map_err(Error::Migration)
     }
 
-    /// What happens to attempts, as it happens. The first call of a process starts listening, on one connection of its own
+    /// What happens to attempts and terminals, as it happens. The first call of a process starts listening, on one connection of its own
     /// for all subscribers; it must be made inside a tokio runtime.
     #[must_use]
     pub fn changes(&self) -> &Changes {

@@ -31,7 +31,7 @@ pub struct Session {
     pub renewed: bool,
 }
 
-fn hash(token: &str) -> [u8; 32] {
+pub(crate) fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
@@ -104,6 +104,17 @@ impl Store {
             .await?;
         }
         Ok(Some(session))
+    }
+
+    /// What a user is known by; `None` when there is no such user.
+    ///
+    /// # Errors
+    /// When the database fails.
+    pub async fn user_kind(&self, user: UserId) -> Result<Option<UserKind>, Error> {
+        let kind = sqlx::query_scalar!("SELECT kind FROM users WHERE id = $1", user.0)
+            .fetch_optional(&self.pool)
+            .await?;
+        kind.as_deref().map(from_word).transpose()
     }
 
     /// Ends the session of `token`, if there is one.

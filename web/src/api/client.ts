@@ -1,7 +1,17 @@
 import createClient from 'openapi-fetch'
 import { failureFrom, networkFailure } from './failure.ts'
 import type { paths } from './schema.d.ts'
-import type { Answers, Attempt, AttemptList, Files, Lab, LabSummary, Lang } from './types.ts'
+import type {
+  Answers,
+  Attempt,
+  AttemptList,
+  Files,
+  Lab,
+  LabSummary,
+  Lang,
+  Terminal,
+  TerminalOffer,
+} from './types.ts'
 
 const client = createClient<paths>({ baseUrl: '/', credentials: 'same-origin' })
 
@@ -64,4 +74,30 @@ export function attemptEventsUrl(id: string, lang: Lang): string {
 
 export function traceUrl(runId: string): string {
   return `/api/v1/runs/${encodeURIComponent(runId)}/trace`
+}
+
+export function currentTerminal(): Promise<TerminalOffer> {
+  return body(client.GET('/api/v1/terminals/current'))
+}
+
+export function createTerminal(lab: string, files: Files, lang: Lang): Promise<Terminal> {
+  return body(client.POST('/api/v1/terminals', { params: { query: { lang } }, body: { lab, files } }))
+}
+
+export function getTerminal(id: string): Promise<Terminal> {
+  return body(client.GET('/api/v1/terminals/{id}', { params: { path: { id } } }))
+}
+
+export function closeTerminal(id: string): Promise<Terminal> {
+  return body(client.DELETE('/api/v1/terminals/{id}', { params: { path: { id } } }))
+}
+
+/** The text files of a terminal's folder. */
+export function terminalFiles(id: string): Promise<{ files: Files; left_out: number }> {
+  return body(client.GET('/api/v1/terminals/{id}/files', { params: { path: { id } } }))
+}
+
+export function terminalSocketUrl(id: string): string {
+  const origin = location.origin.replace(/^http/, 'ws')
+  return `${origin}/api/v1/terminals/${encodeURIComponent(id)}/socket`
 }

@@ -21,6 +21,10 @@ export type AttemptState = Attempt['state']
 export type AttemptSummary = Schemas['AttemptSummaryView']
 export type AttemptList = Schemas['AttemptList']
 export type PlannedRun = Schemas['RunView']
+export type Terminal = Schemas['TerminalView']
+export type TerminalOffer = Schemas['TerminalOffer']
+/** Why a terminal ended. */
+export type TerminalEnd = 'exited' | 'closed' | 'idle' | 'time_up' | 'no_place' | 'lost' | 'failed'
 export type Run = Schemas['AttemptRun']
 export type Outcome = Run['outcome']
 export type Grade = Schemas['GradeView']

@@ -22,6 +22,7 @@ use tokio_util::sync::CancellationToken;
 
 use crate::config;
 use crate::doctor::{Patient, at_start};
+use crate::terminals::Terminals;
 use crate::worker::{EngineState, Worker};
 
 /// How often an engine that was never reached is looked for.
@@ -65,12 +66,19 @@ fn examine(
     start.doctor().then(|| tokio::spawn(at_start(patient, stop.clone())))
 }
 
-/// Runs attempts until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
+/// What a worker's process does.
+struct Work {
+    /// Attempts at one time.
+    parallel: usize,
+    timing: config::Timing,
+    terminals: config::Terminals,
+}
+
+/// Runs attempts and opens terminals until `stop`, as soon as and whenever the engine answers; says in `engine` whether it does.
 async fn work(
     store: Store,
     config: sandbox::Config,
-    parallel: usize,
-    timing: config::Timing,
+    Work { parallel, timing, terminals: settings }: Work,
     engine: watch::Sender<EngineState>,
     stop: CancellationToken,
 ) {
@@ -93,7 +101,17 @@ async fn work(
     if let Some(image) = config.images.first() {
         sandbox.warm(image, &lab::Limits::default());
     }
-    Worker { store, sandbox, name, parallel, timing, engine, stop }.run().await;
+    let terminals = Terminals {
+        store: store.clone(),
+        sandbox: sandbox.clone(),
+        name: name.clone(),
+        settings,
+        lease: timing.lease(),
+        engine: engine.subscribe(),
+        stop: stop.clone(),
+    };
+    let worker = Worker { store, sandbox, name, parallel, timing, engine, stop };
+    tokio::join!(worker.run(), terminals.run());
 }
 
 /// What is said of the engine before it was asked.

@@ -8,7 +8,8 @@ pub(crate) async fn run(config: config::Work) -> anyhow::Result<()> {
     let sandbox = config.sandbox.settings(BTreeSet::new());
     let examined =
         super::examine(config.start, &config.database, Some((sandbox.clone(), config.workers)), &stop);
-    super::work(store.clone(), sandbox, config.workers, config.timing, super::unknown_engine(), stop).await;
+    let work = super::Work { parallel: config.workers, timing: config.timing, terminals: config.terminals };
+    super::work(store.clone(), sandbox, work, super::unknown_engine(), stop).await;
     if let Some(examined) = examined {
         examined.await?;
     }

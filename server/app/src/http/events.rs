@@ -77,6 +77,7 @@ impl Watch {
             let concerns = match change {
                 Change::Resync => true,
                 Change::Attempt { id, .. } => id == self.id || self.last.queued,
+                Change::Terminal(_) => false,
             };
             if !concerns {
                 continue;

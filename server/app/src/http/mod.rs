@@ -17,6 +17,8 @@ mod path;
 mod query;
 mod runs;
 mod submission;
+mod terminal_socket;
+mod terminals;
 mod visitor;
 mod web;
 
@@ -34,8 +36,11 @@ use utoipa_axum::routes;
 
 use crate::catalogue::Catalogue;
 use crate::explore;
+use crate::relay::Relay;
 use crate::worker::EngineState;
 use error::ApiError;
+pub(crate) use terminal_socket::watch as watch_terminals;
+pub(crate) use terminals::Offer;
 
 /// Settings of the HTTP side.
 #[derive(Debug, Clone)]
@@ -50,6 +55,7 @@ pub(crate) struct Settings {
     pub(crate) web_dir: PathBuf,
     /// Bytes of evidence kept in memory.
     pub(crate) evidence_cache_bytes: usize,
+    pub(crate) terminals: Offer,
 }
 
 /// What every handler may use. Cheap to clone.
@@ -70,6 +76,8 @@ pub(crate) struct Inner {
     evidence: explore::Cache,
     /// Learners' queries, of which there are few at one time.
     queries: explore::Queue,
+    /// Terminals that browsers and workers' lines meet at.
+    relay: Relay,
     metrics: PrometheusHandle,
 }
 
@@ -98,7 +106,19 @@ impl AppState {
         let grading = Semaphore::new(1);
         let evidence = explore::Cache::new(settings.evidence_cache_bytes);
         let queries = explore::Queue::new();
-        Self(Arc::new(Inner { store, labs, engine, settings, stop, grading, evidence, queries, metrics }))
+        let relay = Relay::default();
+        Self(Arc::new(Inner {
+            store,
+            labs,
+            engine,
+            settings,
+            stop,
+            grading,
+            evidence,
+            queries,
+            relay,
+            metrics,
+        }))
     }
 }
 
@@ -123,6 +143,11 @@ fn api() -> OpenApiRouter<AppState> {
         .routes(routes!(evidence::tables))
         .routes(routes!(runs::trace))
         .routes(routes!(runs::picture))
+        .routes(routes!(terminals::create))
+        .routes(routes!(terminals::current))
+        .routes(routes!(terminals::show, terminals::close))
+        .routes(routes!(terminals::files))
+        .routes(routes!(terminal_socket::connect))
 }
 
 /// The OpenAPI 3.1 document of the API.
@@ -145,6 +170,7 @@ pub(crate) fn router(state: AppState) -> Router {
         // A nest does not match its own prefix with a slash behind it.
         .route(&format!("{PREFIX}/"), axum::routing::any(async || ApiError::not_found("call in this API")))
         .merge(health::routes())
+        .merge(terminal_socket::routes())
         .merge(web::routes(&state.settings.web_dir))
         .with_state(state);
     layers::all(app)

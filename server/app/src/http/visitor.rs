@@ -91,7 +91,7 @@ fn session_token(headers: &HeaderMap) -> Option<String> {
     cookies.find(|cookie| cookie.name() == COOKIE).map(|cookie| cookie.value().to_owned())
 }
 
-fn bearer(headers: &HeaderMap) -> Option<&str> {
+pub(crate) fn bearer(headers: &HeaderMap) -> Option<&str> {
     let value = headers.get(header::AUTHORIZATION)?.to_str().ok()?;
     value.get(..7).filter(|scheme| scheme.eq_ignore_ascii_case("bearer ")).map(|_| value[7..].trim())
 }

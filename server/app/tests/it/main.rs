@@ -9,6 +9,7 @@ mod graded;
 mod openapi;
 mod second_engine;
 mod support;
+mod terminals;
 mod trace;
 mod trace_manual;
 mod unconfined;

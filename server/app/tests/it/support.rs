@@ -247,6 +247,11 @@ pub(crate) struct Visitor {
 }
 
 impl Visitor {
+    /// Where the server is, as `http://host:port`.
+    pub(crate) fn address(&self) -> &str {
+        &self.address
+    }
+
     pub(crate) fn send(&mut self, method: &str, path: &str, body: Option<&[u8]>) -> Answer {
         let mut response = self.open(method, path, body);
         let bytes = response.body_mut().read_to_vec().unwrap();

@@ -7,3 +7,4 @@ mod limits;
 mod parked;
 mod runs;
 mod support;
+mod terminal;

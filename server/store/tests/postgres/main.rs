@@ -12,3 +12,4 @@ mod queue;
 mod reading;
 mod schema;
 mod support;
+mod terminals;

@@ -26,7 +26,8 @@ export function openFile(options: {
 }): EditorState {
   const { name, text, label, hint, readOnly, onChange } = options
   const typescript = /\.[cm]?tsx?$/.test(name)
-  const attributes: Record<string, string> = { 'aria-label': label, 'aria-description': hint }
+  // By default an editable element takes the focus, but it is not said to.
+  const attributes: Record<string, string> = { 'aria-label': label, 'aria-description': hint, tabindex: '0' }
   if (readOnly) attributes['aria-readonly'] = 'true'
   const extensions: Extension[] = [
     lineNumbers(),

@@ -3,6 +3,7 @@ import type { Attempt, Files } from '../../api/types.ts'
 import { announce } from '../../components/announcer.ts'
 import { useLang, useMessages } from '../../i18n/index.ts'
 import { isOver, phaseOf } from '../attempt/live.ts'
+import { takeBack } from '../terminal/take.ts'
 import { mergeDraft } from './draft.ts'
 import { useDraft } from './useDraft.ts'
 import { useLab } from './useLab.ts'
@@ -83,6 +84,15 @@ export function useWorkspace(address: Address) {
     replaceDraft(files, t.value.editor.used)
   }
 
+  /** Lays the files of a terminal over the draft. */
+  function takeFiles(from: Files): void {
+    const { files, changed, others } = takeBack(draft.draft.files, from)
+    const { took, tookNothing, others: stays } = t.value.terminal
+    const rest = others.length > 0 ? ` ${stays(others.join(', '))}` : ''
+    if (changed.length > 0) replaceDraft(files, took(changed.join(', ')) + rest)
+    else say({ text: tookNothing + rest })
+  }
+
   return {
     lab,
     labFailure,
@@ -96,5 +106,6 @@ export function useWorkspace(address: Address) {
     run,
     reset,
     useFilesOf,
+    takeFiles,
   }
 }
