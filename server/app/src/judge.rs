@@ -50,6 +50,11 @@ pub(crate) fn finished(runs: Vec<Run>, evidence: &Evidence) -> Vec<FinishedRun> 
     };
     let lines = |run: &Run| run.trace.bytes.split_inclusive(|byte| *byte == b'\n').count() as u64;
     runs.into_iter()
-        .map(|run| FinishedRun { trace_lines: lines(&run), incomplete_why: why(&run), run })
+        .map(|run| FinishedRun {
+            trace_lines: lines(&run),
+            incomplete_why: why(&run),
+            explanation: lab::explain(evidence, &run),
+            run,
+        })
         .collect()
 }

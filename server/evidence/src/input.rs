@@ -2,6 +2,17 @@
 
 use serde_json::Value as Json;
 
+/// What was kept of a stream.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Kept<'a> {
+    /// Its beginning; all of it where nothing was dropped.
+    pub head: &'a [u8],
+    /// How many bytes behind the head were not kept.
+    pub dropped: u64,
+    /// Its end, behind those.
+    pub tail: &'a [u8],
+}
+
 /// One execution of the learner's program, as it comes from the sandbox.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RunInput<'a> {
@@ -31,18 +42,16 @@ pub struct RunInput<'a> {
     pub trace: Option<&'a strace::Trace>,
     /// Size of the trace as it was written.
     pub trace_bytes: u64,
-    /// What was kept of its standard output.
-    pub stdout: &'a [u8],
-    /// How many bytes of it were not kept.
-    pub stdout_dropped: u64,
-    /// What was kept of its standard error.
-    pub stderr: &'a [u8],
-    /// How many bytes of it were not kept.
-    pub stderr_dropped: u64,
+    /// Its standard output.
+    pub stdout: Kept<'a>,
+    /// Its standard error.
+    pub stderr: Kept<'a>,
     /// Counts of calls, where the tracer printed a table of them (`strace -c`).
     pub summary: &'a [CallCount<'a>],
     /// What it left in its work folder.
     pub files: &'a [FileLeft<'a>],
+    /// Whether that is everything; `None` where nothing was collected.
+    pub files_complete: Option<bool>,
     /// What the lab's server received from it.
     pub requests: &'a [RequestSeen<'a>],
     /// Files that were put into its work folder: the learner's and the lab's.

@@ -31,7 +31,7 @@ use serde_json::Value as Json;
 
 pub use family::Family;
 pub use format::{Format, printable};
-pub use input::{Answer, CallCount, FileLeft, InputFile, RequestSeen, RunInput, Stage};
+pub use input::{Answer, CallCount, FileLeft, InputFile, Kept, RequestSeen, RunInput, Stage};
 pub use lex::mentions;
 pub use perfetto::PerfettoError;
 pub use query::{Bound, Overflow, Position, QueryError, QueryLimits, Rows};
@@ -51,6 +51,8 @@ pub struct RunStatus {
     pub complete: Option<bool>,
     /// Why not.
     pub incomplete_why: Option<String>,
+    /// Whether all files that it left were collected; `None` where none were.
+    pub files_complete: Option<bool>,
 }
 
 /// Where an event stands in its trace.
@@ -244,10 +246,15 @@ impl Evidence {
         if version != schema::VERSION {
             return Err(BuildError::Version { found: version });
         }
-        let runs = read(&db, "select run, try, complete, incomplete_why from runs order by rowid", |row| {
-            let (label, try_no) = (row.get(0)?, row.get(1)?);
-            Ok(RunStatus { label, try_no, complete: row.get(2)?, incomplete_why: row.get(3)? })
-        })?;
+        let runs = read(
+            &db,
+            "select run, try, complete, incomplete_why, files_complete from runs order by rowid",
+            |row| {
+                let (label, try_no) = (row.get(0)?, row.get(1)?);
+                let (complete, incomplete_why, files_complete) = (row.get(2)?, row.get(3)?, row.get(4)?);
+                Ok(RunStatus { label, try_no, complete, incomplete_why, files_complete })
+            },
+        )?;
         let answered = read(&db, "select id from answers", |row| row.get(0))?;
         let params = read(&db, "select id, value from params", |row| {
             Ok((row.get(0)?, value::to_json(row.get_ref(1)?).0))
@@ -308,5 +315,6 @@ fn status(run: &RunInput<'_>) -> RunStatus {
         try_no: run.try_no,
         complete: run.trace.map(strace::Trace::is_complete),
         incomplete_why: run.trace.and_then(load::incomplete_why),
+        files_complete: run.files_complete,
     }
 }

@@ -11,7 +11,7 @@ use crate::schema;
 use crate::sockets::{Direction, Socket, sockets};
 use crate::value::clip;
 use crate::windows::{Window, WindowSpec, windows};
-use crate::{RunInput, Stage};
+use crate::{Kept, RunInput, Stage};
 
 /// Text of traces, in bytes, whose evidence stays far below the 1 GiB that SQLite lets a database grow
 /// to that began as an image.
@@ -118,8 +118,8 @@ impl<'db> Loader<'db> {
             }
             self.marks_and_notes(run, trace)?;
         }
-        self.output(run, "stdout", 1, run.stdout, run.stdout_dropped)?;
-        self.output(run, "stderr", 2, run.stderr, run.stderr_dropped)?;
+        self.output(run, "stdout", 1, run.stdout)?;
+        self.output(run, "stderr", 2, run.stderr)?;
         self.brought(run)?;
         if let Some(trace) = run.trace {
             self.ids.events += count(trace.events.len());
@@ -151,6 +151,7 @@ impl<'db> Loader<'db> {
             run.trace.map(Trace::is_complete),
             run.trace.and_then(incomplete_why),
             run.milli_cpus.map(|thousandths| f64::from(thousandths) / 1000.0),
+            run.files_complete,
         ])?;
         Ok(())
     }
@@ -275,9 +276,9 @@ impl<'db> Loader<'db> {
         Ok(())
     }
 
-    fn output(&mut self, run: &RunInput<'_>, stream: &str, fd: i32, kept: &[u8], dropped: u64) -> Result<()> {
+    fn output(&mut self, run: &RunInput<'_>, stream: &str, fd: i32, kept: Kept<'_>) -> Result<()> {
         let writes = run.trace.map(|trace| Writes::of(trace, fd, kept)).unwrap_or_default();
-        for (n, line) in (1_i64..).zip(output::lines(kept, dropped)) {
+        for (n, line) in (1_i64..).zip(output::lines(kept)) {
             let event = writes.at(line.start);
             let t_ns = event.and_then(|index| run.trace?.events.get(index)?.t_ns());
             let id = event.and_then(|index| self.ids.event(index));

@@ -9,9 +9,11 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+mod left;
 mod protocol;
 mod report;
 
+pub use left::{CONTENT_FRAME, Cut, Left, LeftKind, MAX_PATH};
 pub use protocol::{Entry, Start, path_fault};
 pub use report::{Counters, Ended, Ending, Report};
 

@@ -5,6 +5,7 @@
 //! When it leaves, the kernel kills whatever is left in the namespace (`pid_namespaces(7)`).
 
 mod cgroup;
+mod collect;
 mod learner;
 mod supervise;
 
@@ -14,10 +15,11 @@ use std::os::fd::AsFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::{Duration, Instant};
 
-use guest::{CONTROL, Entry, Report, Seal, Start, WORK};
+use guest::{CONTROL, Cut, Entry, Report, Seal, Start, WORK};
 use learner::Learner;
-use rustix::fs::OFlags;
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
 /// Standard input as it is attached: the start, the files, later [`guest::KILL`].
@@ -60,6 +62,9 @@ fn run() -> io::Result<()> {
     let mut ended = supervise::until_end(host, child, &start)?;
     ended.counters = cgroup::between(before, cgroup::read());
     seal(&start.seal)?;
+    if start.collect {
+        collect(learner, &mut control)?;
+    }
     Report::Ended(ended).write(&mut control)
 }
 
@@ -69,6 +74,24 @@ fn seal(seal: &Seal) -> io::Result<()> {
     io::stdout().write_all(seal)?;
     io::stdout().flush()?;
     io::stderr().write_all(seal)
+}
+
+/// What a process that was killed gets to be gone.
+const GONE: Duration = Duration::from_secs(1);
+
+/// Tells the host what lies in the work folder, which nobody may change meanwhile.
+fn collect(learner: Learner, control: &mut File) -> io::Result<()> {
+    // The host reads all of it: wait for it where the pipe is full. With the worker's end the pipe breaks.
+    let flags = fcntl_getfl(&*control)?;
+    fcntl_setfl(&*control, flags - OFlags::NONBLOCK)?;
+    let until = Instant::now() + GONE;
+    while learner.any_left()? {
+        if Instant::now() > until {
+            return Report::LeftAll(Some(Cut::StillRunning)).write(control);
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    learner.act_as(|| collect::work_folder(control))?
 }
 
 /// Lays the files into the work folder, which nobody has touched yet. Runs as the learner, so the

@@ -32,6 +32,8 @@ pub struct Start {
     pub wall: Duration,
     /// What processes left behind by the main one get before they are killed.
     pub grace: Duration,
+    /// Report what lies in the work folder afterwards.
+    pub collect: bool,
     /// How many [`Entry`]s follow.
     pub files: u32,
 }
@@ -66,6 +68,7 @@ impl Start {
         write_u64(out, self.open_files)?;
         write_duration(out, self.wall)?;
         write_duration(out, self.grace)?;
+        write_u32(out, u32::from(self.collect))?;
         write_u32(out, self.files)
     }
 
@@ -99,6 +102,7 @@ impl Start {
             open_files: read_u64(from)?,
             wall: read_duration(from)?,
             grace: read_duration(from)?,
+            collect: read_u32(from)? != 0,
             files: read_u32(from)?,
         })
     }
@@ -163,6 +167,7 @@ mod tests {
             open_files: 1024,
             wall: Duration::from_millis(1500),
             grace: Duration::from_millis(300),
+            collect: true,
             files: 2,
         }
     }

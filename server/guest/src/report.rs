@@ -3,6 +3,7 @@
 use std::io::{self, Read, Write};
 use std::time::Duration;
 
+use crate::left::{Cut, Left, read_content, read_cut, write_content, write_cut};
 use crate::{
     bad, read_duration, read_text, read_u8, read_u32, read_u64, write_duration, write_text, write_u32,
     write_u64,
@@ -15,6 +16,12 @@ pub enum Report {
     Started,
     /// The run is over and the container is about to end.
     Ended(Ended),
+    /// Something that lies in the work folder, where [`crate::Start::collect`] asks for it.
+    Left(Left),
+    /// A part of the content of the last [`Report::Left`].
+    Content(Vec<u8>),
+    /// Nothing more of that comes; why there is more than was told, where there is.
+    LeftAll(Option<Cut>),
     /// The guest could not do what it was asked: a fault of the machine or the caller.
     Failed(String),
 }
@@ -61,13 +68,25 @@ pub struct Counters {
 impl Report {
     /// Writes one frame.
     pub fn write(&self, out: &mut impl Write) -> io::Result<()> {
-        // One write: a frame is below PIPE_BUF, so it arrives whole.
+        // One write: what is below PIPE_BUF arrives whole.
         let mut frame = Vec::with_capacity(128);
         match self {
             Self::Started => frame.push(b'S'),
             Self::Failed(why) => {
                 frame.push(b'F');
                 write_text(&mut frame, why)?;
+            }
+            Self::Left(left) => {
+                frame.push(b'L');
+                left.write(&mut frame)?;
+            }
+            Self::Content(bytes) => {
+                frame.push(b'C');
+                write_content(&mut frame, bytes)?;
+            }
+            Self::LeftAll(cut) => {
+                frame.push(b'A');
+                write_cut(&mut frame, *cut)?;
             }
             Self::Ended(ended) => {
                 frame.push(b'E');
@@ -82,6 +101,9 @@ impl Report {
         match read_u8(from)? {
             b'S' => Ok(Self::Started),
             b'F' => Ok(Self::Failed(read_text(from)?)),
+            b'L' => Ok(Self::Left(Left::read(from)?)),
+            b'C' => Ok(Self::Content(read_content(from)?)),
+            b'A' => Ok(Self::LeftAll(read_cut(from)?)),
             b'E' => Ok(Self::Ended(Ended::read(from)?)),
             _ => Err(bad("a report of an unknown kind")),
         }
@@ -133,6 +155,7 @@ impl Ended {
 mod tests {
     #![allow(clippy::unwrap_used)]
     use super::*;
+    use crate::LeftKind;
 
     #[test]
     fn reports_are_read_as_they_were_written() {
@@ -143,7 +166,17 @@ mod tests {
             wall: Duration::from_nanos(1_234_567_890),
             counters: Counters { cpu_ns: Some(7), max_memory: None, oom_kills: Some(0), forks_refused: None },
         };
-        let reports = [Report::Started, Report::Failed("なぜ".into()), Report::Ended(ended)];
+        let path = b"a\n\xff/\x1b".to_vec();
+        let left = Left { path, kind: LeftKind::Link, size: u64::MAX, mode: 0o7777, content: true };
+        let reports = [
+            Report::Started,
+            Report::Failed("なぜ".into()),
+            Report::Left(left),
+            Report::Content(vec![0; crate::CONTENT_FRAME]),
+            Report::LeftAll(None),
+            Report::LeftAll(Some(Cut::StillRunning)),
+            Report::Ended(ended),
+        ];
         let mut bytes = Vec::new();
         for report in &reports {
             report.write(&mut bytes).unwrap();

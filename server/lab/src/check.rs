@@ -62,9 +62,14 @@ fn incomplete_run(lab: &Lab, check: &Check, evidence: &Evidence) -> Option<Strin
         let Some(first) = tries.next() else {
             return Some(format!("{label}: was not executed"));
         };
-        let lacking = std::iter::once(first).chain(tries).find(|run| run.complete == Some(false))?;
-        let why = lacking.incomplete_why.as_deref().unwrap_or("unknown");
-        Some(format!("{label}: {why}"))
+        let mut all = std::iter::once(first).chain(tries);
+        if let Some(lacking) = all.clone().find(|run| run.complete == Some(false)) {
+            let why = lacking.incomplete_why.as_deref().unwrap_or("unknown");
+            return Some(format!("{label}: {why}"));
+        }
+        let files =
+            evidence::mentions(&check.sql, "files") && all.any(|run| run.files_complete == Some(false));
+        files.then(|| format!("{label}: not all files that it left are in the evidence"))
     })
 }
 

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Answer, BuildError, Evidence, InputFile, RunInput, Stage};
+use evidence::{Answer, BuildError, Evidence, FileLeft, InputFile, Kept, RunInput, Stage};
 use sha2::{Digest, Sha256};
 use strace::Trace;
 
 use crate::lab::{Answers, Files, Lab};
 use crate::manifest::Window;
-use crate::run::{Run, Tracer};
+use crate::run::{Captured, Run, Tracer};
 
 /// Where the files of an attempt lie in the sandbox. Traces name the entry by this path.
 pub const WORK_FOLDER: &str = "/lab";
@@ -56,8 +56,11 @@ impl Lab {
         let files: Vec<_> = std::iter::zip(&files, &digests)
             .map(|((path, text), sha256)| InputFile { path, sha256, size_bytes: text.len() as u64 })
             .collect();
-        let inputs: Vec<_> =
-            runs.into_iter().zip(&traces).map(|(run, trace)| input(run, trace.as_ref(), &files)).collect();
+        let left: Vec<Vec<_>> = runs.iter().map(|run| left(run)).collect();
+        let inputs: Vec<_> = std::iter::zip(runs, &traces)
+            .zip(&left)
+            .map(|((run, trace), left)| input(run, trace.as_ref(), &files, left))
+            .collect();
         let windows: Vec<_> = self.windows.iter().filter_map(Window::spec).collect();
         let answers: Vec<_> = [(Stage::Before, given.before), (Stage::After, given.after)]
             .into_iter()
@@ -93,7 +96,12 @@ impl Lab {
     }
 }
 
-fn input<'a>(run: &'a Run, trace: Option<&'a Trace>, inputs: &'a [InputFile<'a>]) -> RunInput<'a> {
+fn input<'a>(
+    run: &'a Run,
+    trace: Option<&'a Trace>,
+    inputs: &'a [InputFile<'a>],
+    files: &'a [FileLeft<'a>],
+) -> RunInput<'a> {
     RunInput {
         label: &run.label,
         try_no: run.try_no,
@@ -107,17 +115,33 @@ fn input<'a>(run: &'a Run, trace: Option<&'a Trace>, inputs: &'a [InputFile<'a>]
         oom: run.usage.oom,
         milli_cpus: Some(run.milli_cpus),
         trace,
-        trace_bytes: run.trace.bytes.len() as u64 + run.trace.dropped,
-        stdout: &run.stdout.bytes,
-        stdout_dropped: run.stdout.dropped,
-        stderr: &run.stderr.bytes,
-        stderr_dropped: run.stderr.dropped,
+        trace_bytes: run.trace.total(),
+        stdout: kept(&run.stdout),
+        stderr: kept(&run.stderr),
         inputs,
+        files,
+        files_complete: run.files.as_ref().map(|files| files.cut.is_none()),
         // The sandbox brings none of these.
         summary: &[],
-        files: &[],
         requests: &[],
     }
+}
+
+fn left(run: &Run) -> Vec<FileLeft<'_>> {
+    let rows = run.files.iter().flat_map(|files| &files.rows);
+    rows.map(|row| FileLeft {
+        path: &row.path,
+        kind: row.kind.as_str(),
+        size_bytes: row.size_bytes,
+        mode: row.mode,
+        sha256: row.sha256.as_deref(),
+        text: row.text.as_deref(),
+    })
+    .collect()
+}
+
+fn kept(stream: &Captured) -> Kept<'_> {
+    Kept { head: &stream.bytes, dropped: stream.dropped, tail: &stream.tail }
 }
 
 fn nanoseconds(duration: std::time::Duration) -> i64 {

@@ -7,6 +7,7 @@
 mod check;
 mod document;
 mod expect;
+mod explain;
 mod fault;
 mod folder;
 mod gather;
@@ -26,6 +27,7 @@ mod submission;
 
 pub use check::grade;
 pub use expect::{Comparison, Expect};
+pub use explain::{Commonest, Explanation, Full, LastCall, explain};
 pub use fault::{LoadError, LoadErrors};
 pub use gather::{Given, WORK_FOLDER};
 pub use grade::{CheckGrade, EvidenceRow, Grade, Reason, Status};
@@ -37,6 +39,6 @@ pub use manifest::{
     QuestionStage, QuestionText, Stage, Window,
 };
 pub use names::MAX_FILE_NAME_BYTES;
-pub use run::{Bytes, Captured, Limits, Outcome, Run, RunSpec, Tracer, Usage};
+pub use run::{Bytes, Captured, FileKind, FileLeft, FilesLeft, Limits, Outcome, Run, RunSpec, Tracer, Usage};
 pub use solution::{AfterAnswer, AnswerQuery, Expected, REFERENCE, Solution, load_solutions};
 pub use submission::{InputFault, MAX_FILES, MAX_SUBMISSION_BYTES, MAX_TEXT_CHARS};

@@ -67,6 +67,7 @@ impl Lint<'_> {
                 "windows = [\"name\"]: without it, a window that was never opened looks like an empty one";
             self.fault(lines.of("sql"), "asks for win and declares no windows", hint);
         }
+        self.collected(check, lines);
         let runs = &self.draft.runs;
         let reads = |label: &String| check.runs.as_ref().is_none_or(|runs| runs.contains(label));
         let traced =
@@ -74,6 +75,17 @@ impl Lint<'_> {
         if !check.windows.is_empty() && runs.whole && !traced {
             let hint = "name a traced run in runs, or remove windows";
             self.fault(lines.of("windows"), "none of its runs is traced", hint);
+        }
+    }
+
+    /// A check of files that no run collects would find none and say so.
+    fn collected(&mut self, check: &Check, lines: &Lines) {
+        let runs = &self.draft.runs;
+        let reads = |label: &String| check.runs.as_ref().is_none_or(|runs| runs.contains(label));
+        let collects = runs.entries.iter().any(|run| run.value.collect && reads(&run.value.label));
+        if runs.whole && !collects && evidence::mentions(&check.sql, "files") {
+            let hint = "collect = true in a [[run]] that it reads";
+            self.fault(lines.of("sql"), "asks for files and no run collects them", hint);
         }
     }
 

@@ -50,6 +50,8 @@ pub(crate) struct RunEntry {
     #[serde(default = "traced")]
     pub(crate) tracer: Tracer,
     #[serde(default)]
+    pub(crate) collect: bool,
+    #[serde(default)]
     pub(crate) limits: LimitsEntry,
 }
 
@@ -116,6 +118,7 @@ impl RunEntry {
             args: self.args,
             env: self.env,
             tracer: self.tracer,
+            collect: self.collect,
         }
     }
 }

@@ -52,6 +52,9 @@ pub struct RunSpec {
     pub env: BTreeMap<String, String>,
     /// Whether the run is traced.
     pub tracer: Tracer,
+    /// Whether the files that the run leaves in the work folder are collected.
+    #[serde(default)]
+    pub collect: bool,
     /// Bounds on what the run may use.
     pub limits: Limits,
 }
@@ -134,10 +137,27 @@ impl Outcome {
 /// Bytes of a stream, capped while they were read.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Captured {
-    /// What was kept.
+    /// What was kept from the beginning: all of it where nothing was dropped.
     pub bytes: Vec<u8>,
-    /// Bytes that came after the cap and were not kept.
+    /// Bytes that came after those and were not kept.
     pub dropped: u64,
+    /// What was kept from the end, behind the dropped ones. Output has it; a trace never does.
+    #[serde(default)]
+    pub tail: Vec<u8>,
+}
+
+impl Captured {
+    /// A stream of which everything was kept.
+    #[must_use]
+    pub const fn whole(bytes: Vec<u8>) -> Self {
+        Self { bytes, dropped: 0, tail: Vec::new() }
+    }
+
+    /// Bytes that came.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.bytes.len() as u64 + self.dropped + self.tail.len() as u64
+    }
 }
 
 /// What the run used. `None` where the host could not tell.
@@ -180,4 +200,59 @@ pub struct Run {
     pub tracer: Tracer,
     /// strace's text; empty when untraced.
     pub trace: Captured,
+    /// What lay in the work folder afterwards; `None` where it was not collected.
+    pub files: Option<FilesLeft>,
+}
+
+/// What a run left in its work folder, its inputs included.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FilesLeft {
+    /// By path.
+    pub rows: Vec<FileLeft>,
+    /// Why something is missing here, where it is.
+    pub cut: Option<String>,
+}
+
+/// One thing in the work folder.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileLeft {
+    /// Path in the work folder; bytes that are no UTF-8 are replaced.
+    pub path: String,
+    /// What it is.
+    pub kind: FileKind,
+    /// Its size.
+    pub size_bytes: u64,
+    /// Permission bits.
+    pub mode: u32,
+    /// SHA-256 of its content in hex, where it was read.
+    pub sha256: Option<String>,
+    /// The content of a small UTF-8 file; where a link leads.
+    pub text: Option<String>,
+}
+
+/// What something in the work folder is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FileKind {
+    /// A regular file.
+    File,
+    /// A folder.
+    Dir,
+    /// A symbolic link.
+    Link,
+    /// A FIFO, a socket or a device.
+    Other,
+}
+
+impl FileKind {
+    /// The word used in evidence tables and the database.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::File => "file",
+            Self::Dir => "dir",
+            Self::Link => "link",
+            Self::Other => "other",
+        }
+    }
 }

@@ -26,6 +26,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
             .into_iter()
             .collect(),
         tracer: Tracer::Trace,
+        collect: false,
         limits: Limits::default(),
     };
     let sandbox = Sandbox::connect(Config { fifo_dir, ..Config::default() }).await?;

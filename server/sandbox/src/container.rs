@@ -37,6 +37,25 @@ const INODES: u32 = 65_536;
 /// Of `/dev/shm`, the third writable place, which nothing here needs.
 const SHM_BYTES: i64 = 1 << 20;
 
+/// Hidden from everybody inside. The engines' own lists differ; to these is added `/dev/pts`: whoever may open terminals there takes
+/// them from the whole host, which has some thousands.
+const MASKED: [&str; 14] = [
+    "/dev/pts",
+    "/proc/acpi",
+    "/proc/asound",
+    "/proc/interrupts",
+    "/proc/kcore",
+    "/proc/keys",
+    "/proc/latency_stats",
+    "/proc/sched_debug",
+    "/proc/scsi",
+    "/proc/timer_list",
+    "/proc/timer_stats",
+    "/sys/devices/virtual/powercap",
+    "/sys/firmware",
+    "/sys/kernel",
+];
+
 /// The tag of the image in `lab-images/NAME`.
 pub(crate) fn image_tag(name: &str) -> Result<String, Error> {
     let plain = |b: u8| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'-';
@@ -143,6 +162,7 @@ fn walled(memory: u64, tasks: u32, who: &Identity<'_>) -> HostConfig {
         memory,
         // The same figure for memory and swap together: no swap.
         memory_swap: memory,
+        masked_paths: Some(MASKED.map(String::from).to_vec()),
         pids_limit: Some(i64::from(tasks)),
         log_config: Some(HostConfigLogConfig { typ: Some("none".to_owned()), config: None }),
         auto_remove: Some(false),

@@ -12,6 +12,7 @@ mod engine;
 mod error;
 mod facts;
 mod fifo;
+mod leftovers;
 mod outcome;
 mod parked;
 mod pool;

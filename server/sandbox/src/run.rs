@@ -14,6 +14,7 @@ use uuid::Uuid;
 
 use crate::capture::Capture;
 use crate::container::Shape;
+use crate::leftovers::Leftovers;
 use crate::outcome::Facts;
 use crate::parked::Parked;
 use crate::pool::PARKED_LIFE;
@@ -132,6 +133,7 @@ fn start(spec: &RunSpec, files: usize, learner: u32, seal: Seal, filter: bool) -
         open_files: u64::from(spec.limits.open_files),
         wall: spec.limits.wall,
         grace: GRACE,
+        collect: spec.collect,
         files: u32::try_from(files).unwrap_or(u32::MAX),
     }
 }
@@ -170,6 +172,7 @@ struct Live<'a> {
     trace: Capture,
     scan: Scan,
     control: Vec<u8>,
+    leftovers: Leftovers,
     output_open: bool,
     facts: Facts,
 }
@@ -183,11 +186,12 @@ impl<'a> Live<'a> {
             has_started: false,
             seal,
             sealed: [Sealed::new(seal), Sealed::new(seal)],
-            stdout: Capture::new(spec.limits.output),
-            stderr: Capture::new(spec.limits.output),
-            trace: Capture::new(spec.limits.trace),
+            stdout: Capture::both_ends(spec.limits.output),
+            stderr: Capture::both_ends(spec.limits.output),
+            trace: Capture::head(spec.limits.trace),
             scan: Scan::default(),
             control: Vec::new(),
+            leftovers: Leftovers::default(),
             output_open: true,
             facts: Facts { traced: spec.tracer == Tracer::Trace, ..Facts::default() },
         }
@@ -221,7 +225,7 @@ impl<'a> Live<'a> {
         let mut deadline = Instant::now() + patience;
         let mut grace: Option<Instant> = None;
         let mut buffer = vec![0; 64 * 1024];
-        let mut reports = [0; 512];
+        let mut reports = vec![0; 64 * 1024];
         while self.facts.ended.is_none() && self.output_open {
             let survivors_until = grace.unwrap_or(deadline);
             let mut end = false;
@@ -314,6 +318,9 @@ impl<'a> Live<'a> {
             let mut rest = self.control.as_slice();
             match Report::read(&mut rest) {
                 Ok(Report::Started) => self.has_started = true,
+                Ok(Report::Left(left)) => self.leftovers.left(left),
+                Ok(Report::Content(bytes)) => self.leftovers.content(&bytes),
+                Ok(Report::LeftAll(cut)) => self.leftovers.all(cut),
                 Ok(Report::Ended(ended)) => self.facts.ended = Some(ended),
                 Ok(Report::Failed(why)) => return Err(Error::Guest(why)),
                 // The rest of the frame is on its way.
@@ -389,6 +396,7 @@ impl<'a> Live<'a> {
             milli_cpus: spec.limits.milli_cpus,
             tracer: spec.tracer,
             trace: self.trace.into_captured(),
+            files: spec.collect.then(|| self.leftovers.into_files()),
         })
     }
 }

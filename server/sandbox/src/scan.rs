@@ -78,7 +78,7 @@ impl Scan {
                 // The first end only: a pid may be used again.
                 self.end = main_end(event).map(|end| (end, time));
             }
-        } else if !event.starts_with(b"inotify_add_watch(") {
+        } else if !event.starts_with(b"inotify_add_watch(") && !event.starts_with(b"epoll_ctl(") {
             // There, ENOSPC means the user's limit on watches.
             self.disk_full |= without_duration(line).ends_with(b"= -1 ENOSPC (No space left on device)");
         }
@@ -157,6 +157,7 @@ mod tests {
             (format!("write(3</lab/a>, \"x\", 1) {full}"), true),
             (format!("write(1, \"{full}\", 40) = 40 <0.000012345>"), false),
             (format!("inotify_add_watch(3, \"/lab\", IN_CREATE) {full} <0.000012345>"), false),
+            (format!("epoll_ctl(3, EPOLL_CTL_ADD, 4, {{}}) {full} <0.000012345>"), false),
         ] {
             assert_eq!(scan(&line(&event), 64).disk_full(), expected, "{event}");
         }

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use lab::{Bytes, Captured, Run, Tracer, Usage};
+use lab::{Bytes, Captured, Explanation, Run, Tracer, Usage};
 use sqlx::PgConnection;
 
 use crate::attempts::Viewer;
 use crate::ids::{AttemptId, RunId};
-use crate::text::{from_word, show_nul, word_of};
+use crate::text::{from_json, from_word, show_nul, to_json, word_of};
 use crate::{Error, Store};
 
 /// zstd's own default: a trace shrinks to about a tenth at hundreds of MB a second.
@@ -23,6 +23,8 @@ pub struct FinishedRun {
     pub trace_lines: u64,
     /// Why the trace cannot be trusted whole; `None` when it can, or the run was not traced.
     pub incomplete_why: Option<String>,
+    /// What the trace tells of the limit that struck.
+    pub explanation: Option<Explanation>,
 }
 
 /// A run as it is kept.
@@ -40,6 +42,8 @@ pub struct StoredRun {
     pub complete: Option<bool>,
     /// Why not.
     pub incomplete_why: Option<String>,
+    /// What the trace tells of the limit that struck.
+    pub explanation: Option<Explanation>,
 }
 
 /// The trace of a run, and what to call it.
@@ -182,18 +186,20 @@ async fn insert_run(
     packed: &PackedRun,
     id: RunId,
 ) -> Result<(), Error> {
-    let FinishedRun { run, trace_lines, incomplete_why } = &packed.finished;
+    let FinishedRun { run, trace_lines, incomplete_why, explanation } = &packed.finished;
     let traced = run.tracer != Tracer::None;
     let incomplete_why = incomplete_why.as_deref().filter(|_| traced).map(show_nul);
     let signal = run.signal.as_deref().map(show_nul);
+    let explanation = explanation.as_ref().map(to_json).transpose()?;
+    let files = run.files.as_ref().map(to_json).transpose()?;
     let command: Vec<String> = run.command.iter().map(|arg| show_nul(arg).into()).collect();
     sqlx::query!(
         "INSERT INTO runs (id, attempt_id, ordinal, label, try_no, command, outcome, exit_code, signal,
                 wall_ns, cpu_ns, max_memory_bytes, oom, milli_cpus, tracer,
-                stdout, stdout_dropped_bytes, stderr, stderr_dropped_bytes,
-                trace_zstd, trace_bytes, trace_dropped_bytes, trace_lines, complete, incomplete_why)
+                stdout, stdout_dropped_bytes, stdout_tail, stderr, stderr_dropped_bytes, stderr_tail,
+                trace_zstd, trace_bytes, trace_dropped_bytes, trace_lines, complete, incomplete_why, explanation, files)
          VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19,
-                $20, $21, $22, $23, $24, $25)",
+                $20, $21, $22, $23, $24, $25, $26, $27, $28, $29)",
         id.0,
         attempt.0,
         ordinal,
@@ -211,14 +217,18 @@ async fn insert_run(
         word_of(run.tracer)?,
         run.stdout.bytes,
         signed(run.stdout.dropped),
+        run.stdout.tail,
         run.stderr.bytes,
         signed(run.stderr.dropped),
+        run.stderr.tail,
         packed.trace_zstd,
         signed(packed.trace_bytes as u64),
         signed(run.trace.dropped),
         signed(*trace_lines),
         traced.then_some(incomplete_why.is_none()),
-        incomplete_why.as_deref()
+        incomplete_why.as_deref(),
+        explanation,
+        files
     )
     .execute(connection)
     .await?;
@@ -234,9 +244,9 @@ pub(crate) async fn runs_of(
     let rows = sqlx::query_as!(
         RunRow,
         "SELECT id, label, try_no, command, outcome, exit_code, signal, wall_ns, cpu_ns, max_memory_bytes, oom,
-                milli_cpus, tracer, stdout, stdout_dropped_bytes, stderr, stderr_dropped_bytes,
+                milli_cpus, tracer, stdout, stdout_dropped_bytes, stdout_tail, stderr, stderr_dropped_bytes, stderr_tail,
                 CASE WHEN $2 THEN trace_zstd END AS trace_zstd, trace_bytes, trace_dropped_bytes, trace_lines,
-                complete, incomplete_why
+                complete, incomplete_why, explanation, files
          FROM runs WHERE attempt_id = $1 ORDER BY ordinal",
         attempt.0,
         traces == Traces::Read
@@ -270,19 +280,25 @@ struct RunRow {
     tracer: String,
     stdout: Vec<u8>,
     stdout_dropped_bytes: i64,
+    stdout_tail: Vec<u8>,
     stderr: Vec<u8>,
     stderr_dropped_bytes: i64,
+    stderr_tail: Vec<u8>,
     trace_zstd: Option<Vec<u8>>,
     trace_bytes: i64,
     trace_dropped_bytes: i64,
     trace_lines: i64,
     complete: Option<bool>,
     incomplete_why: Option<String>,
+    explanation: Option<serde_json::Value>,
+    files: Option<serde_json::Value>,
 }
 
 impl RunRow {
     fn into_run(self, trace: Vec<u8>) -> Result<StoredRun, Error> {
-        let captured = |bytes, dropped: i64| Captured { bytes, dropped: dropped.unsigned_abs() };
+        let captured = |bytes, dropped: i64, tail| Captured { bytes, dropped: dropped.unsigned_abs(), tail };
+        let explanation = self.explanation.map(from_json).transpose()?;
+        let files = self.files.map(from_json).transpose()?;
         let duration = |ns: i64| Duration::from_nanos(ns.unsigned_abs());
         Ok(StoredRun {
             id: RunId(self.id),
@@ -290,6 +306,7 @@ impl RunRow {
             trace_lines: self.trace_lines.unsigned_abs(),
             complete: self.complete,
             incomplete_why: self.incomplete_why,
+            explanation,
             run: Run {
                 label: self.label,
                 try_no: self.try_no.unsigned_abs(),
@@ -297,8 +314,8 @@ impl RunRow {
                 outcome: from_word(&self.outcome)?,
                 exit_code: self.exit_code,
                 signal: self.signal,
-                stdout: captured(self.stdout, self.stdout_dropped_bytes),
-                stderr: captured(self.stderr, self.stderr_dropped_bytes),
+                stdout: captured(self.stdout, self.stdout_dropped_bytes, self.stdout_tail),
+                stderr: captured(self.stderr, self.stderr_dropped_bytes, self.stderr_tail),
                 usage: Usage {
                     wall: duration(self.wall_ns),
                     cpu: self.cpu_ns.map(duration),
@@ -307,7 +324,8 @@ impl RunRow {
                 },
                 milli_cpus: self.milli_cpus.unsigned_abs(),
                 tracer: from_word(&self.tracer)?,
-                trace: captured(trace, self.trace_dropped_bytes),
+                trace: captured(trace, self.trace_dropped_bytes, Vec::new()),
+                files,
             },
         })
     }

@@ -35,6 +35,11 @@ pub(crate) fn to_json<T: Serialize>(value: &T) -> Result<Value, Error> {
     Ok(json)
 }
 
+/// The value of which this is the JSON.
+pub(crate) fn from_json<T: DeserializeOwned>(json: Value) -> Result<T, Error> {
+    serde_json::from_value(json).map_err(|error| Error::Database(sqlx::Error::Decode(error.into())))
+}
+
 fn encode_error(error: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> Error {
     Error::Database(sqlx::Error::Encode(error.into()))
 }

@@ -238,6 +238,7 @@ export interface components {
             id: string;
             incomplete_why?: string | null;
             label: string;
+            limit?: components["schemas"]["LimitStruck"] | null;
             /** Format: int64 */
             max_memory_bytes?: number | null;
             outcome: components["schemas"]["RunOutcome"];
@@ -327,6 +328,12 @@ export interface components {
             stage: components["schemas"]["CheckStage"];
             title: string;
         };
+        /** @description The call that was made most often. */
+        CommonestCall: {
+            /** Format: int64 */
+            calls: number;
+            name: string;
+        };
         /** @description A failure on our side. */
         ErrorView: {
             code: components["schemas"]["OurFailure"];
@@ -402,6 +409,12 @@ export interface components {
             /** @description What is wrong and what would be right. */
             message: string;
         };
+        /** @description A folder that was full. */
+        FullPlace: {
+            /** @description Of files and folders, rather than of bytes. */
+            entries: boolean;
+            place: string;
+        };
         GradeView: {
             /** @description The checks that the caller may know of. */
             checks: components["schemas"]["CheckGradeView"][];
@@ -463,6 +476,46 @@ export interface components {
             /** @description The task, as HTML. */
             text_html: string;
         };
+        /** @description The last call of a thread. */
+        LastCall: {
+            /**
+             * Format: int64
+             * @description When it began.
+             */
+            at_ms: number;
+            /** @description Whether it had not returned when the run was stopped. */
+            in_flight: boolean;
+            /**
+             * Format: int32
+             * @description Line of the run's trace, from 1.
+             */
+            line: number;
+            name: string;
+            /** @description Whether it is the event loop's own wait. */
+            poll: boolean;
+        };
+        /** @description A limit that struck. What does not belong to it, or is not known, is null. */
+        LimitStruck: {
+            /**
+             * Format: int32
+             * @description `process_limit`: processes and threads that were alive when the first was refused.
+             */
+            alive?: number | null;
+            /**
+             * Format: int64
+             * @description The limit: milliseconds of `wall_limit`, a number of processes and threads of `process_limit`, bytes of the
+             *     others. Null where the lab no longer says.
+             */
+            allowed?: number | null;
+            commonest?: components["schemas"]["CommonestCall"] | null;
+            full?: components["schemas"]["FullPlace"] | null;
+            last_call?: components["schemas"]["LastCall"] | null;
+            /**
+             * Format: int64
+             * @description `wall_limit`: when the main thread last left its event loop, or boot where it never came to the loop.
+             */
+            left_loop_ms?: number | null;
+        };
         /** @description A new attempt. */
         NewAttemptBody: {
             /** @description Predictions by question id; any may be left out. A choice is a string (or an array of strings), a number a number. */
@@ -482,13 +535,15 @@ export interface components {
         };
         /** @enum {string} */
         OurFailure: "engine_unavailable" | "internal";
-        /** @description What a program wrote, up to the limit. */
+        /** @description What a program wrote: all of it, or both ends where it was over the limit. */
         OutputView: {
             /**
              * Format: int64
-             * @description Bytes over the limit, which were not kept.
+             * @description Bytes behind the text that were not kept.
              */
             dropped_bytes: number;
+            /** @description What came behind those; empty where nothing was left out. */
+            tail: string;
             /** @description Bytes that are not UTF-8 are replaced. */
             text: string;
         };

@@ -156,7 +156,8 @@ const en = {
     title: 'Runs',
     output: (label: string) => `Output of the run ${label}`,
     empty: 'Nothing was written here.',
-    dropped: (bytes: string) => `… ${bytes} more were cut off.`,
+    leftOut: (n: number, shown: string) =>
+      n === 1 ? '… 1 byte left out here …' : `… ${shown} bytes left out here …`,
     download: 'Raw trace',
     downloadLabel: (label: string) => `Download the raw trace of the run ${label}`,
     wall: 'time',
@@ -179,6 +180,25 @@ const en = {
       disk_limit: () => 'No space left: the script wrote more to its folder than the sandbox allows.',
       trace_limit: () =>
         'Too many system calls: the trace grew past its limit, so the recording stopped there. Try doing less at a time.',
+    },
+    limit: {
+      leftLoop: (at: string) => `The main thread never returned to its event loop after ${at}.`,
+      computing: (call: string, at: string, line: number) =>
+        `Its last system call, ${call} at ${at} (line ${line} of the trace), had returned: from then on it only computed. Look for a loop that never ends.`,
+      calling: (call: string, at: string, line: number) =>
+        `It went on making system calls to the end: the last was ${call} at ${at} (line ${line} of the trace).`,
+      inCall: (call: string, at: string, line: number) =>
+        `It was inside ${call} from ${at} on (line ${line} of the trace), and that call did not return.`,
+      waiting: (call: string, at: string, line: number) =>
+        `The main thread was waiting in its event loop: ${call} from ${at} on (line ${line} of the trace). Something was still open that could have woken it: a timer, a socket, a child process.`,
+      memory: (peak: string, allowed: string) => `It reached ${peak}; ${allowed} are allowed.`,
+      processes: (alive: number, allowed: number) =>
+        `${alive === 1 ? '1 process or thread was' : `${alive} processes and threads were`} alive when the limit of ${allowed} stopped the next one.`,
+      output: (stream: string, allowed: string) =>
+        `${stream}: of more than ${allowed}, the beginning and the end were kept.`,
+      disk: (place: string, allowed: string) => `${place} was full: it holds ${allowed}.`,
+      entries: (place: string) => `${place} was full: it could take no more files or folders.`,
+      trace: (call: string, calls: string) => `The commonest call in it is ${call}: ${calls} of them.`,
     },
   },
   history: {

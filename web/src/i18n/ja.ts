@@ -156,7 +156,7 @@ const ja: Messages = {
     title: '実行の記録',
     output: (label) => `実行 ${label} の出力`,
     empty: '出力はありません。',
-    dropped: (bytes) => `…ほか ${bytes} は省略されました。`,
+    leftOut: (_n, shown) => `…ここで ${shown} バイトを省略しました…`,
     download: '生のトレース',
     downloadLabel: (label) => `実行 ${label} の生のトレースをダウンロード`,
     wall: '所要時間',
@@ -178,6 +178,24 @@ const ja: Messages = {
       disk_limit: () => '書き込みが多すぎます。作業フォルダーの容量の上限に達しました。',
       trace_limit: () =>
         'システムコールが多すぎます。トレースが上限に達し、記録はそこで終わりました。一度に行う処理を減らしてみてください。',
+    },
+    limit: {
+      leftLoop: (at) => `メインスレッドは、開始から ${at}を最後に、イベントループへ戻りませんでした。`,
+      computing: (call, at, line) =>
+        `最後のシステムコールは ${at}の ${call} です(トレースの ${line} 行目)。その後は計算だけを続けていました。終わらないループがないか確かめてください。`,
+      calling: (call, at, line) =>
+        `停止するまでシステムコールを呼び続けていました。最後は ${at}の ${call} です(トレースの ${line} 行目)。`,
+      inCall: (call, at, line) =>
+        `${at}に呼んだ ${call} から戻らないまま停止しました(トレースの ${line} 行目)。`,
+      waiting: (call, at, line) =>
+        `メインスレッドは ${at}から、イベントループの ${call} で待っていました(トレースの ${line} 行目)。タイマー、ソケット、子プロセスなど、まだ終わっていないものがあります。`,
+      memory: (peak, allowed) => `使用量は ${peak} に達しました。上限は ${allowed} です。`,
+      processes: (alive, allowed) =>
+        `プロセスとスレッドが合わせて ${alive} 個動いているときに、上限の ${allowed} 個によって次の作成が止められました。`,
+      output: (stream, allowed) => `${stream} が ${allowed} を超えたため、先頭と末尾だけを残しました。`,
+      disk: (place, allowed) => `${place} がいっぱいになりました。容量は ${allowed} です。`,
+      entries: (place) => `${place} には、これ以上ファイルやフォルダーを作れませんでした。`,
+      trace: (call, calls) => `最も多かったのは ${call} で、${calls} 回です。`,
     },
   },
   history: {

@@ -39,6 +39,7 @@ pub(super) async fn examine(sandbox: &Sandbox, config: &sandbox::Config, well: b
         args: Vec::new(),
         env: BTreeMap::new(),
         tracer: Tracer::Trace,
+        collect: false,
         limits: Limits::default(),
     };
     let files = BTreeMap::from([(ENTRY.to_owned(), SCRIPT.as_bytes().to_vec())]);
@@ -212,6 +213,7 @@ mod tests {
             milli_cpus: 1000,
             tracer: Tracer::Trace,
             trace: lab::Captured::default(),
+            files: None,
         };
         let first = [
             ("memory/memory.limit_in_bytes", "536870912"),

@@ -9,6 +9,8 @@ use store::{Attempt, AttemptState, FailureCode, StoredGrade, StoredRun};
 use utoipa::ToSchema;
 use uuid::Uuid;
 
+use super::limit_view::{self, LimitView};
+
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct AttemptView {
     id: Uuid,
@@ -91,6 +93,8 @@ pub(crate) struct RunView {
     incomplete_why: Option<String>,
     stdout: OutputView,
     stderr: OutputView,
+    /// What is known of the limit that struck; null where none did.
+    limit: Option<LimitView>,
 }
 
 /// How a run ended.
@@ -108,13 +112,15 @@ pub(crate) enum RunOutcome {
     TraceLimit,
 }
 
-/// What a program wrote, up to the limit.
+/// What a program wrote: all of it, or both ends where it was over the limit.
 #[derive(Debug, Serialize, ToSchema)]
 pub(crate) struct OutputView {
     /// Bytes that are not UTF-8 are replaced.
     text: String,
-    /// Bytes over the limit, which were not kept.
+    /// Bytes behind the text that were not kept.
     dropped_bytes: u64,
+    /// What came behind those; empty where nothing was left out.
+    tail: String,
 }
 
 #[derive(Debug, Serialize, ToSchema)]
@@ -220,7 +226,7 @@ pub(crate) fn view(attempt: Attempt, lab: &Lab, lang: Lang) -> AttemptView {
             .runs
             .into_iter()
             .filter(|stored| !lab.hides_run(&stored.run.label, true))
-            .map(run)
+            .map(|stored| run(stored, lab))
             .collect(),
         grade: attempt.grade.map(|grade| self::grade(grade, lab, lang)),
         error: attempt
@@ -230,8 +236,9 @@ pub(crate) fn view(attempt: Attempt, lab: &Lab, lang: Lang) -> AttemptView {
     }
 }
 
-fn run(stored: StoredRun) -> RunView {
-    let StoredRun { id, run, trace_bytes, trace_lines, complete, incomplete_why } = stored;
+fn run(stored: StoredRun, lab: &Lab) -> RunView {
+    let limit = limit_view::view(&stored, lab);
+    let StoredRun { id, run, trace_bytes, trace_lines, complete, incomplete_why, .. } = stored;
     let ms = |duration: std::time::Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     RunView {
         id: id.0,
@@ -249,6 +256,7 @@ fn run(stored: StoredRun) -> RunView {
         incomplete_why,
         stdout: output(&run.stdout),
         stderr: output(&run.stderr),
+        limit,
     }
 }
 
@@ -256,6 +264,7 @@ fn output(captured: &Captured) -> OutputView {
     OutputView {
         text: String::from_utf8_lossy(&captured.bytes).into_owned(),
         dropped_bytes: captured.dropped,
+        tail: String::from_utf8_lossy(&captured.tail).into_owned(),
     }
 }
 

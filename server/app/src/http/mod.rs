@@ -11,6 +11,7 @@ mod health;
 mod labs;
 mod lang;
 mod layers;
+mod limit_view;
 mod markdown;
 mod path;
 mod query;

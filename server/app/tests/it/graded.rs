@@ -57,6 +57,7 @@ pub(crate) fn work(home: &Home) {
         let finished = |run: Run| FinishedRun {
             trace_lines: run.trace.bytes.split(|byte| *byte == b'\n').count() as u64,
             incomplete_why: None,
+            explanation: None,
             run,
         };
         let runs = runs.into_iter().map(finished).collect();
@@ -75,12 +76,13 @@ fn run(label: &str) -> Run {
         outcome: Outcome::Exited,
         exit_code: Some(0),
         signal: None,
-        stdout: Captured { bytes: format!("written by {label}\n").into_bytes(), dropped: 0 },
+        stdout: Captured::whole(format!("written by {label}\n").into_bytes()),
         stderr: Captured::default(),
         usage: Usage { wall: Duration::from_millis(60), ..Usage::default() },
         milli_cpus: 1000,
         tracer: Tracer::Trace,
-        trace: Captured { bytes: trace(label), dropped: 0 },
+        trace: Captured::whole(trace(label)),
+        files: None,
     }
 }
 

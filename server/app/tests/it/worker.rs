@@ -29,6 +29,14 @@ fn after_kill_9_the_attempt_is_graded_and_nothing_is_left() {
     back.cookie = visitor.cookie;
     let graded = back.ended(&attempt);
     assert_eq!((&graded["state"], &graded["runs"][0]["outcome"]), (&json!("graded"), &json!("wall_limit")));
+    // What the learner is told of it comes from the trace, and is kept with the attempt.
+    let limit = &graded["runs"][0]["limit"];
+    assert_eq!(
+        (&limit["allowed"], &limit["last_call"]["in_flight"]),
+        (&json!(10_000), &json!(false)),
+        "{limit}"
+    );
+    assert!(limit["left_loop_ms"].as_u64().is_some_and(|ms| ms < 10_000), "{limit}");
     until("no container is left", || (home.containers() == 0).then_some(()));
     server.stop();
     // What processes agree on about their places outlives them.

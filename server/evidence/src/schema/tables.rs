@@ -28,6 +28,7 @@ pub(super) const BASE: &[Table] = &[
             int("complete", "1 when the trace can be trusted whole, 0 when not, null when untraced."),
             text("incomplete_why", "Why not, where `complete` is 0."),
             real("cpus", "Processors it was allowed."),
+            int("files_complete", "1 when `files` has all that it left, 0 when something is missing there, null when nothing was collected."),
         ],
         sql: "primary key (run, try)",
     },
@@ -223,7 +224,7 @@ pub(super) const BASE: &[Table] = &[
             RUN,
             TRY,
             text("stream", "`stdout` or `stderr`."),
-            int("n", "Number of the line in its stream, from 1."),
+            int("n", "Number of the line among those kept of its stream, from 1."),
             text("text", "The line without its end."),
             int(
                 "event_id",
@@ -231,14 +232,14 @@ pub(super) const BASE: &[Table] = &[
             )
             .to("events"),
             int("t_ns", "Start of that write."),
-            int("truncated", "1 when more followed that was not kept: in this line, or behind it."),
+            int("truncated", "1 where something was not kept: of this line, or right behind it. A flood of output loses its middle."),
         ],
         sql: "primary key (run, try, stream, n)",
     },
     Table {
         name: "files",
         kind: Kind::Table,
-        about: "One row for each file that the run left in its work folder. Filled when the files were collected.",
+        about: "One row for each file that the run left in its work folder. Its inputs are among them. Filled where the run has `collect = true`.",
         columns: &[
             RUN,
             TRY,

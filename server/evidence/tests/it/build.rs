@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use evidence::{Answer, BuildError, Evidence, QueryLimits, RunInput, Stage};
+use evidence::{Answer, BuildError, Evidence, Kept, QueryLimits, RunInput, Stage};
 use serde_json::{Value, json};
 
-use crate::support::{build, rows, run};
+use crate::support::{build, rows, run, whole};
 
 fn answer(id: &str, stage: Stage, value: Value) -> Answer {
     Answer { id: id.to_owned(), stage, value }
@@ -47,7 +47,8 @@ fn an_untraced_run() {
             "none",
             null,
             null,
-            1.5
+            1.5,
+            null
         ]])
     );
     assert_eq!(evidence.runs()[0].complete, None);
@@ -59,8 +60,8 @@ fn an_untraced_run() {
 
 #[test]
 fn output_of_an_untraced_run_is_kept_without_writes() {
-    let input =
-        RunInput { stdout_dropped: 5, stderr: b"warn\xff\n", ..run("a", None, "一\n\ntwo".as_bytes()) };
+    let stdout = Kept { head: "一\n\ntwo".as_bytes(), dropped: 5, tail: b"n\nend" };
+    let input = RunInput { stdout, stderr: whole(b"warn\xff\n"), ..run("a", None, b"") };
     let evidence = build(&[input]);
     assert_eq!(
         rows(
@@ -71,6 +72,8 @@ fn output_of_an_untraced_run_is_kept_without_writes() {
             ["stdout", 1, "一", null, null, 0],
             ["stdout", 2, "", null, null, 0],
             ["stdout", 3, "two", null, null, 1],
+            ["stdout", 4, "n", null, null, 1],
+            ["stdout", 5, "end", null, null, 0],
             ["stderr", 1, "warn\u{fffd}", null, null, 0]
         ])
     );

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use evidence::{Evidence, QueryError, QueryLimits, Rows, RunInput};
+use evidence::{Evidence, Kept, QueryError, QueryLimits, Rows, RunInput};
 use serde_json::Value;
 
 pub(crate) fn fixture(name: &str) -> Vec<u8> {
@@ -29,9 +29,13 @@ pub(crate) fn run<'a>(label: &'a str, trace: Option<&'a strace::Trace>, stdout: 
         cpu_ns: Some(60_000_000),
         milli_cpus: Some(1500),
         trace,
-        stdout,
+        stdout: whole(stdout),
         ..RunInput::default()
     }
+}
+
+pub(crate) fn whole(head: &[u8]) -> Kept<'_> {
+    Kept { head, ..Kept::default() }
 }
 
 pub(crate) fn build(runs: &[RunInput<'_>]) -> Evidence {

@@ -1,6 +1,6 @@
 //! Verdicts: what makes a check pass, fail or stay without one.
 
-use lab::{Answers, CheckGrade, Given, Lang, Reason, Run, Status, grade};
+use lab::{Answers, CheckGrade, FileKind, FileLeft, FilesLeft, Given, Lang, Reason, Run, Status, grade};
 use serde_json::json;
 
 use crate::support::{Draft, answers, run};
@@ -67,6 +67,31 @@ fn a_failure_without_near_shows_the_rows_themselves() {
     let (lab, got) = check(&draft, &runs(TRACE), &Answers::new(), "opens");
     assert_eq!((got.status, got.evidence.len()), (Status::Failed, 1));
     assert_eq!(lab.check("opens").unwrap().message(&got, Lang::En), "Saw /etc/hostname");
+}
+
+#[test]
+fn no_verdict_on_files_of_which_some_are_missing() {
+    let draft = Draft::new().edit("label = \"one\"\n", "label = \"one\"\ncollect = true\n").edit(
+        "from events where path = '/etc/hostname'",
+        "from events where exists (select * from files where path = 'out')",
+    );
+    let row = FileLeft {
+        path: "out".to_owned(),
+        kind: FileKind::File,
+        size_bytes: 1,
+        mode: 0o644,
+        sha256: None,
+        text: None,
+    };
+    for (cut, status, points) in
+        [(None, Status::Passed, 2), (Some("too many".to_owned()), Status::NotJudged, 0)]
+    {
+        let mut runs = runs(TRACE);
+        runs[0].files = Some(FilesLeft { rows: vec![row.clone()], cut: cut.clone() });
+        let (_, got) = check(&draft, &runs, &Answers::new(), "opens");
+        let reason = cut.is_some().then_some(Reason::EvidenceIncomplete);
+        assert_eq!((got.status, got.reason, got.points), (status, reason, points), "{cut:?}");
+    }
 }
 
 #[test]

@@ -87,6 +87,7 @@ fn faults_of_the_manifest() {
         ("fail = \"No\"", "fail = \"\"", line("en = {", 2), "a text of en is empty"),
         ("points = 2", "windows = [\"w\"]\npoints = 2", line("points", 0), "hint: declare a [[window]]"),
         ("where path", "where win is null and path", line("sql", 0), "declares no windows"),
+        ("where path", "where exists (select * from files) and path", line("sql", 0), "no run collects them"),
         ("where path", "where `Win` is null and path", line("sql", 0), "declares no windows"),
         ("title = \"Opens\"\n", "", line("[check.en]", 0), "missing field `title`"),
         ("id = \"opens\"\n", "", check_opens, "missing field `id`"),

@@ -1,6 +1,7 @@
 //! The room from outside: folders in, labs and grades out.
 #![allow(clippy::unwrap_used)]
 
+mod explaining;
 mod grading;
 mod hidden;
 mod loading;

@@ -158,7 +158,8 @@ pub(crate) fn run(label: &str, trace: Option<&[u8]>) -> Run {
         usage: Usage::default(),
         milli_cpus: 1000,
         tracer: if trace.is_some() { Tracer::Trace } else { Tracer::None },
-        trace: Captured { bytes: trace.unwrap_or_default().to_vec(), dropped: 0 },
+        trace: Captured::whole(trace.unwrap_or_default().to_vec()),
+        files: None,
     }
 }
 

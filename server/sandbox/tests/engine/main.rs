@@ -3,7 +3,6 @@
 #![allow(clippy::unwrap_used)]
 
 mod cleanup;
-mod hostile;
 mod limits;
 mod parked;
 mod runs;

@@ -95,6 +95,7 @@ pub(crate) fn spec() -> RunSpec {
         args: Vec::new(),
         env: BTreeMap::new(),
         tracer: Tracer::Trace,
+        collect: false,
         limits: Limits::default(),
     }
 }

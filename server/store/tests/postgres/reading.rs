@@ -1,3 +1,4 @@
+use lab::{Captured, Explanation, FileKind, FileLeft, FilesLeft, LastCall};
 use sqlx::PgPool;
 use store::{AttemptState, LabProgress, LeaseState, RunId, Store, Viewer};
 use uuid::Uuid;
@@ -34,8 +35,22 @@ async fn runs_read_as_they_were_written(pool: PgPool) {
     let lease = claim(&store, "w1", 1).await.lease;
     let first = run("default");
     let mut second = run("eight");
-    second.run.outcome = lab::Outcome::MemoryLimit;
+    second.run.outcome = lab::Outcome::WallLimit;
+    second.run.stdout = Captured { bytes: b"head".to_vec(), dropped: 9, tail: b"tail".to_vec() };
+    let call =
+        LastCall { name: "read".to_owned(), line: 7, start_ns: 12_000_000, in_flight: true, poll: false };
+    second.explanation =
+        Some(Explanation { last_call: Some(call), left_loop_ns: Some(1), ..Explanation::default() });
     second.run.exit_code = None;
+    let odd = FileLeft {
+        path: "a\u{fffd}\n".to_owned(),
+        kind: FileKind::Link,
+        size_bytes: 1 << 42,
+        mode: 0o777,
+        sha256: None,
+        text: Some("/etc".to_owned()),
+    };
+    second.run.files = Some(FilesLeft { rows: vec![odd], cut: Some("too many".to_owned()) });
     second.run.signal = Some("SIGKILL".to_owned());
     second.run.usage.cpu = None;
     second.run.usage.oom = true;
@@ -57,6 +72,7 @@ async fn runs_read_as_they_were_written(pool: PgPool) {
         assert_eq!(stored.trace_lines, written.trace_lines);
         assert_eq!(stored.trace_bytes, written.run.trace.bytes.len() as u64);
         assert_eq!(stored.incomplete_why, written.incomplete_why);
+        assert_eq!(stored.explanation, written.explanation);
         let trace = store.run_trace(stored.id, Viewer::User(user)).await.unwrap().unwrap();
         assert_eq!((trace.attempt, trace.label.as_str()), (id, written.run.label.as_str()));
         assert_eq!(trace.bytes, written.run.trace.bytes);

@@ -95,14 +95,16 @@ pub(crate) fn run(label: &str) -> FinishedRun {
             milli_cpus: 1000,
             tracer: Tracer::Trace,
             trace: captured(b"7 1700000000.000000 openat(...) = 3\n", 0),
+            files: None,
         },
         trace_lines: 1,
         incomplete_why: None,
+        explanation: None,
     }
 }
 
 pub(crate) fn captured(bytes: &[u8], dropped: u64) -> Captured {
-    Captured { bytes: bytes.to_vec(), dropped }
+    Captured { bytes: bytes.to_vec(), dropped, tail: Vec::new() }
 }
 
 /// `points` of 5 in three checks, one of which waits for an answer.

@@ -12,8 +12,8 @@ export function runOf(part: Partial<Run>): Run {
     trace_lines: 10,
     trace_bytes: 1000,
     complete: true,
-    stdout: { text: '', dropped_bytes: 0 },
-    stderr: { text: '', dropped_bytes: 0 },
+    stdout: { text: '', dropped_bytes: 0, tail: '' },
+    stderr: { text: '', dropped_bytes: 0, tail: '' },
     ...part,
   }
 }

@@ -1,0 +1,1 @@
+process.execve('/bin/sleep', ['sleep', '60'], { MARK: process.env.MARK })

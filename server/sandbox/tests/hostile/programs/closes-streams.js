@@ -1,0 +1,5 @@
+const fs = require('node:fs')
+fs.writeSync(1, 'before\n')
+for (const fd of [0, 1, 2]) fs.closeSync(fd)
+fs.readFileSync('/etc/hostname')
+setTimeout(() => process.exit(3), 100)

@@ -1,0 +1,1 @@
+const kept = []; for (;;) kept.push({ n: kept.length })

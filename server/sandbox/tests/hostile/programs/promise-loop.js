@@ -1,0 +1,1 @@
+const again = () => Promise.resolve().then(again); again();

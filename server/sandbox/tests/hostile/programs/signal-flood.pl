@@ -1,0 +1,2 @@
+$SIG{USR1} = sub { };
+kill 'USR1', $$ while 1;

@@ -1,0 +1,1 @@
+for (;;) require('node:fs').existsSync('/' + 'x'.repeat(1000))
