@@ -32,11 +32,29 @@ BEGIN
 END
 $$;
 
+CREATE FUNCTION public.announce_live_output() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    PERFORM pg_notify('live_output', attempt_id::text) FROM (SELECT DISTINCT attempt_id FROM added) AS of;
+    RETURN NULL;
+END
+$$;
+
 CREATE FUNCTION public.announce_terminal() RETURNS trigger
     LANGUAGE plpgsql
     AS $$
 BEGIN
     PERFORM pg_notify('terminal_changed', NEW.id::text);
+    RETURN NULL;
+END
+$$;
+
+CREATE FUNCTION public.forget_live_output() RETURNS trigger
+    LANGUAGE plpgsql
+    AS $$
+BEGIN
+    DELETE FROM live_output WHERE attempt_id = NEW.id;
     RETURN NULL;
 END
 $$;
@@ -135,6 +153,17 @@ CREATE TABLE public.labs (
     first_used_at timestamp with time zone NOT NULL,
     CONSTRAINT labs_digest_given CHECK ((digest <> ''::text)),
     CONSTRAINT labs_slug_given CHECK ((slug <> ''::text))
+);
+
+CREATE UNLOGGED TABLE public.live_output (
+    attempt_id uuid NOT NULL,
+    seq bigint NOT NULL,
+    run text NOT NULL,
+    stream text NOT NULL,
+    bytes bytea NOT NULL,
+    CONSTRAINT live_output_bytes_check CHECK (((octet_length(bytes) >= 1) AND (octet_length(bytes) <= 65536))),
+    CONSTRAINT live_output_seq_check CHECK ((seq >= 0)),
+    CONSTRAINT live_output_stream_check CHECK ((stream = ANY (ARRAY['stdout'::text, 'stderr'::text])))
 );
 
 CREATE TABLE public.runs (
@@ -251,6 +280,9 @@ ALTER TABLE ONLY public.grades
 ALTER TABLE ONLY public.labs
     ADD CONSTRAINT labs_pkey PRIMARY KEY (digest);
 
+ALTER TABLE ONLY public.live_output
+    ADD CONSTRAINT live_output_pkey PRIMARY KEY (attempt_id, seq);
+
 ALTER TABLE ONLY public.runs
     ADD CONSTRAINT runs_in_order UNIQUE (attempt_id, ordinal);
 
@@ -291,11 +323,15 @@ CREATE TRIGGER attempts_announce_new AFTER INSERT ON public.attempts FOR EACH RO
 
 CREATE TRIGGER attempts_announce_state AFTER UPDATE OF state ON public.attempts FOR EACH ROW WHEN ((old.state IS DISTINCT FROM new.state)) EXECUTE FUNCTION public.announce_attempt();
 
+CREATE TRIGGER attempts_forget_live_output AFTER UPDATE OF state ON public.attempts FOR EACH ROW WHEN (((old.state = 'running'::public.attempt_state) AND (new.state <> 'running'::public.attempt_state))) EXECUTE FUNCTION public.forget_live_output();
+
 CREATE TRIGGER grade_checks_unchanging BEFORE UPDATE ON public.grade_checks FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_update();
 
 CREATE TRIGGER grades_announce_new AFTER INSERT ON public.grades FOR EACH ROW EXECUTE FUNCTION public.announce_grade();
 
 CREATE TRIGGER grades_unchanging BEFORE UPDATE ON public.grades FOR EACH STATEMENT EXECUTE FUNCTION public.refuse_update();
+
+CREATE TRIGGER live_output_announce AFTER INSERT ON public.live_output REFERENCING NEW TABLE AS added FOR EACH STATEMENT EXECUTE FUNCTION public.announce_live_output();
 
 CREATE TRIGGER terminals_announce_new AFTER INSERT ON public.terminals FOR EACH ROW EXECUTE FUNCTION public.announce_terminal();
 
@@ -315,6 +351,9 @@ ALTER TABLE ONLY public.grades
 
 ALTER TABLE ONLY public.grades
     ADD CONSTRAINT grades_lab_fkey FOREIGN KEY (lab_digest) REFERENCES public.labs(digest);
+
+ALTER TABLE ONLY public.live_output
+    ADD CONSTRAINT live_output_attempt_id_fkey FOREIGN KEY (attempt_id) REFERENCES public.attempts(id) ON DELETE CASCADE;
 
 ALTER TABLE ONLY public.runs
     ADD CONSTRAINT runs_attempt_fkey FOREIGN KEY (attempt_id) REFERENCES public.attempts(id) ON DELETE CASCADE;

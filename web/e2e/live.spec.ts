@@ -1,5 +1,5 @@
 import { expect, type Page } from '@playwright/test'
-import { LAB, LabPage, screenshot, STARTER, test } from './support.ts'
+import { expectAccessible, LAB, LabPage, screenshot, test } from './support.ts'
 
 test.use({ locale: 'en-GB', colorScheme: 'light' })
 
@@ -57,11 +57,11 @@ test('an attempt in the queue shows its place, answers a second Run, and can be 
 }) => {
   const lab = new LabPage(page)
   await lab.open()
-  // Others are before it.
+  // Others are before it, and the first of them takes its whole time.
   const before = await Promise.all(
-    Array.from({ length: 6 }, () =>
+    Array.from({ length: 3 }, () =>
       page.request.post('/api/v1/attempts', {
-        data: { lab: LAB, files: { 'read.js': STARTER }, answers: {} },
+        data: { lab: LAB, files: { 'read.js': 'for (;;) {}' }, answers: {} },
       }),
     ),
   )
@@ -81,6 +81,24 @@ test('an attempt in the queue shows its place, answers a second Run, and can be 
     const { id } = (await response.json()) as { id: string }
     await page.request.delete(`/api/v1/attempts/${id}`)
   }
+})
+
+test('what the script writes is shown while it runs', async ({ page }) => {
+  const lab = new LabPage(page)
+  await lab.open()
+  await lab.write(
+    "console.log('tick one'); console.error('tick two'); setTimeout(() => console.log('tick three'), 6000)",
+  )
+  await lab.run.click()
+  const live = page.getByRole('region', { name: 'Output so far' })
+  await expect(live).toContainText('tick one')
+  await expect(live.locator('[data-stream="stderr"]')).toHaveText('tick two\n')
+  await expect(live).not.toContainText('tick three')
+  await expectAccessible(page)
+  await screenshot(page, 'desktop-en-live-output')
+  await lab.ended('graded')
+  await expect(live).toHaveCount(0)
+  await expect(page.locator('[data-run="default"] .panel pre').first()).toContainText('tick three')
 })
 
 test('without the event stream the page asks instead', async ({ page }) => {

@@ -11,17 +11,21 @@ use sandbox::{RunRequest, Sandbox};
 use store::FinishedRun;
 use tokio_util::sync::CancellationToken;
 
+use crate::live::Live;
+
 /// A grade and the evidence that it comes from.
 pub(crate) struct Weighed {
     pub(crate) grade: Grade,
     pub(crate) evidence: Evidence,
 }
 
-/// Executes every run of the lab on these files, one after the other.
+/// Executes every run of the lab on these files, one after the other; what they write goes to `live` meanwhile, but for
+/// runs that the learner may not know of.
 pub(crate) async fn run_all(
     sandbox: &Sandbox,
     lab: &Lab,
     files: &Files,
+    live: Option<&Live>,
     cancel: &CancellationToken,
 ) -> Result<Vec<Run>, sandbox::Error> {
     let files: BTreeMap<String, Vec<u8>> = lab
@@ -31,7 +35,8 @@ pub(crate) async fn run_all(
         .collect();
     let mut runs = Vec::with_capacity(lab.runs.len());
     for spec in &lab.runs {
-        runs.push(sandbox.run(RunRequest { spec, files: &files, cancel: cancel.clone() }).await?);
+        let output = live.filter(|_| !lab.hides_run(&spec.label, true)).map(|live| live.of(&spec.label));
+        runs.push(sandbox.run(RunRequest { spec, files: &files, output, cancel: cancel.clone() }).await?);
     }
     Ok(runs)
 }

@@ -10,6 +10,7 @@ mod explore;
 mod http;
 mod judge;
 mod line;
+mod live;
 mod relay;
 mod terminals;
 mod worker;

@@ -16,6 +16,7 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use tokio_util::sync::CancellationToken;
 
+use crate::live::Live;
 use crate::{catalogue, config, judge};
 
 /// How often the queue is looked at although nothing was announced.
@@ -157,7 +158,8 @@ impl Worker {
         cancel: CancellationToken,
     ) -> Result<(Vec<store::FinishedRun>, lab::Grade), Failed> {
         let lab: Lab = catalogue::restore(&claim.lab).map_err(|error| Failed::Ours(error.into()))?;
-        let runs: Vec<Run> = judge::run_all(&self.sandbox, &lab, &claim.files, &cancel).await?;
+        let live = Live::new(self.store.clone(), claim.lease);
+        let runs: Vec<Run> = judge::run_all(&self.sandbox, &lab, &claim.files, Some(&live), &cancel).await?;
         let weigh = move || {
             let given = Given { files: &claim.files, before: &claim.answers, ..Given::default() };
             let weighed = judge::weigh(&lab, &runs, given)?;

@@ -34,7 +34,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut times = Vec::new();
     for n in 0..count {
         let from = Instant::now();
-        let request = RunRequest { spec: &spec, files: &files, cancel: CancellationToken::new() };
+        let request =
+            RunRequest { spec: &spec, files: &files, output: None, cancel: CancellationToken::new() };
         let run = sandbox.run(request).await?;
         times.push(from.elapsed());
         if n == 0 {

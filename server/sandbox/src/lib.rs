@@ -29,7 +29,7 @@ mod terminal;
 pub use config::Config;
 pub use error::Error;
 pub use facts::Facts;
-pub use run::RunRequest;
+pub use run::{OutputSender, RunRequest, Stream};
 pub use sweep::Swept;
 pub use terminal::{Folder, INPUT_WINDOW, OUTPUT_WINDOW, Size, Terminal, TerminalEvent, TerminalRequest};
 

@@ -8,6 +8,7 @@ use futures_util::StreamExt;
 use guest::{Entry, Report, Seal, Start, WORK, path_fault};
 use lab::{Outcome, Run, RunSpec, Tracer, Usage};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until, timeout};
 use tokio_util::sync::CancellationToken;
 use uuid::Uuid;
@@ -37,6 +38,8 @@ pub struct RunRequest<'a> {
     pub spec: &'a RunSpec,
     /// The work folder's content by relative path.
     pub files: &'a BTreeMap<String, Vec<u8>>,
+    /// Takes what the program writes, as it comes and in its order, up to the limit on output.
+    pub output: Option<OutputSender>,
     /// Ends the run early: [`Sandbox::run`] answers [`Error::Cancelled`].
     pub cancel: CancellationToken,
 }
@@ -45,19 +48,24 @@ impl Sandbox {
     /// Runs a program in a container of its own, which is gone (or in the lane of removals) when
     /// this returns or its future is dropped.
     pub async fn run(&self, request: RunRequest<'_>) -> Result<Run, Error> {
-        let RunRequest { spec, files, cancel } = request;
+        let RunRequest { spec, files, output, cancel } = request;
         check(spec, files)?;
         tokio::select! {
-            run = self.run_in_time(spec, files) => run,
+            run = self.run_in_time(spec, files, output.as_ref()) => run,
             () = cancel.cancelled() => Err(Error::Cancelled),
         }
     }
 
-    async fn run_in_time(&self, spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<Run, Error> {
+    async fn run_in_time(
+        &self,
+        spec: &RunSpec,
+        files: &BTreeMap<String, Vec<u8>>,
+        output: Option<&OutputSender>,
+    ) -> Result<Run, Error> {
         let _under_way = self.inner.pool.under_way();
         let shape = Shape::of(&spec.image, &spec.limits);
         if let Some(parked) = self.inner.pool.take(&shape) {
-            let mut live = Live::new(parked, spec);
+            let mut live = Live::new(parked, spec, output);
             match self.live(&mut live, files).await {
                 // One that waited may have died unseen, with its engine: nothing has run yet.
                 Err(error) if error.is_transient() && !live.has_started => {
@@ -67,7 +75,7 @@ impl Sandbox {
                 Ok(()) => return live.into_run(),
             }
         }
-        let mut live = Live::new(self.park(&shape, PARKED_LIFE).await?, spec);
+        let mut live = Live::new(self.park(&shape, PARKED_LIFE).await?, spec, output);
         self.live(&mut live, files).await?;
         live.into_run()
     }
@@ -158,9 +166,22 @@ fn check_files(spec: &RunSpec, files: &BTreeMap<String, Vec<u8>>) -> Result<(), 
     Ok(())
 }
 
+/// Where a run's output goes while it runs; a receiver that is gone is nobody's loss.
+pub type OutputSender = mpsc::UnboundedSender<(Stream, Vec<u8>)>;
+
+/// Which of the two outputs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stream {
+    /// Standard output.
+    Stdout,
+    /// Standard error.
+    Stderr,
+}
+
 /// A run under way.
 struct Live<'a> {
     spec: &'a RunSpec,
+    shown: Option<&'a OutputSender>,
     parked: Parked,
     /// Whether the guest has said that the program runs.
     has_started: bool,
@@ -178,10 +199,11 @@ struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    fn new(parked: Parked, spec: &'a RunSpec) -> Self {
+    fn new(parked: Parked, spec: &'a RunSpec, shown: Option<&'a OutputSender>) -> Self {
         let seal = Uuid::new_v4().into_bytes();
         Self {
             spec,
+            shown,
             parked,
             has_started: false,
             seal,
@@ -295,21 +317,37 @@ impl<'a> Live<'a> {
         let over = match output {
             Some(LogOutput::StdOut { message } | LogOutput::Console { message }) => {
                 let bytes = self.sealed[0].push(&message);
-                self.stdout.push(&bytes)
+                self.keep(Stream::Stdout, bytes)
             }
             Some(LogOutput::StdErr { message }) => {
                 let bytes = self.sealed[1].push(&message);
-                self.stderr.push(&bytes)
+                self.keep(Stream::Stderr, bytes)
             }
             Some(LogOutput::StdIn { .. }) => false,
             None => {
                 self.output_open = false;
-                let [out, err] = &mut self.sealed;
-                let over_out = self.stdout.push(&out.rest());
-                self.stderr.push(&err.rest()) || over_out
+                let [out, err] = self.sealed.each_mut().map(Sealed::rest);
+                let over_out = self.keep(Stream::Stdout, out);
+                self.keep(Stream::Stderr, err) || over_out
             }
         };
         Ok(over && self.strike(Outcome::OutputLimit))
+    }
+
+    /// Keeps what fits, shows what came before the limit, and returns whether that is passed.
+    fn keep(&mut self, stream: Stream, bytes: Vec<u8>) -> bool {
+        let capture = match stream {
+            Stream::Stdout => &mut self.stdout,
+            Stream::Stderr => &mut self.stderr,
+        };
+        let is_over = capture.push(&bytes);
+        if let Some(shown) = self.shown
+            && !is_over
+            && !bytes.is_empty()
+        {
+            let _nobody_looks = shown.send((stream, bytes));
+        }
+        is_over
     }
 
     fn take_reports(&mut self, bytes: &[u8]) -> Result<(), Error> {

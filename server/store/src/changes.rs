@@ -14,9 +14,10 @@ use crate::attempts::AttemptState;
 use crate::ids::{AttemptId, TerminalId};
 use crate::text::from_word;
 
-/// The channels of `migrations/0004_changes.sql` and `migrations/0010_terminals.sql`.
+/// The channels of `0004_changes.sql`, `0010_terminals.sql` and `0011_live_output.sql` in `migrations/`.
 const ATTEMPTS: &str = "attempt_changed";
 const TERMINALS: &str = "terminal_changed";
+const LIVE_OUTPUT: &str = "live_output";
 
 /// Changes a subscriber may lag behind before it is told to read again instead.
 const BUFFERED: usize = 1024;
@@ -45,6 +46,8 @@ pub enum Change {
     },
     /// The terminal was asked for, or came into another state.
     Terminal(TerminalId),
+    /// The running attempt has written more.
+    Output(AttemptId),
     /// Anything may have changed: announcements may have been missed.
     Resync,
 }
@@ -122,7 +125,7 @@ async fn connect(options: &PgConnectOptions) -> Result<PgListener, sqlx::Error> 
     let mut listener = PgListener::connect_with(&pool).await?;
     // Reconnecting is done above, where subscribers are told of it.
     listener.eager_reconnect(false);
-    listener.listen_all([ATTEMPTS, TERMINALS]).await?;
+    listener.listen_all([ATTEMPTS, TERMINALS, LIVE_OUTPUT]).await?;
     Ok(listener)
 }
 
@@ -155,10 +158,13 @@ async fn still_there(listener: &mut PgListener) -> Result<(), sqlx::Error> {
     Ok(())
 }
 
-/// Reads "<attempt id> <state>" or "<terminal id>".
+/// Reads "<attempt id> <state>", "<terminal id>" or "<attempt id>".
 fn parse(channel: &str, payload: &str) -> Option<Change> {
     if channel == TERMINALS {
         return Some(Change::Terminal(TerminalId(payload.parse().ok()?)));
+    }
+    if channel == LIVE_OUTPUT {
+        return Some(Change::Output(AttemptId(payload.parse().ok()?)));
     }
     let (id, state) = payload.split_once(' ')?;
     Some(Change::Attempt { id: AttemptId(id.parse().ok()?), state: from_word(state).ok()? })

@@ -28,7 +28,7 @@ pub const MAX_FAILURES: u16 = 3;
 pub struct Lease {
     /// What is leased.
     pub attempt: AttemptId,
-    token: Uuid,
+    pub(crate) token: Uuid,
 }
 
 /// Everything that a worker needs.

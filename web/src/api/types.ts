@@ -26,6 +26,12 @@ export type TerminalOffer = Schemas['TerminalOffer']
 /** Why a terminal ended. */
 export type TerminalEnd = 'exited' | 'closed' | 'idle' | 'time_up' | 'no_place' | 'lost' | 'failed'
 export type Run = Schemas['AttemptRun']
+/** What a run has written since the last of these: the event `output` of an attempt's stream holds a list. */
+export interface Written {
+  run: string
+  stream: 'stdout' | 'stderr'
+  text: string
+}
 export type Outcome = Run['outcome']
 export type Grade = Schemas['GradeView']
 export type CheckGrade = Schemas['CheckGradeView']

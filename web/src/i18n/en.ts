@@ -190,6 +190,7 @@ const en = {
     showLine: (line: number) => `Show line ${line} in the trace`,
   },
   runs: {
+    soFar: 'Output so far',
     title: 'Runs',
     output: (label: string) => `Output of the run ${label}`,
     empty: 'Nothing was written here.',

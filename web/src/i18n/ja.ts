@@ -190,6 +190,7 @@ const ja: Messages = {
     showLine: (line) => `${line} 行目をトレースで見る`,
   },
   runs: {
+    soFar: 'ここまでの出力',
     title: '実行の記録',
     output: (label) => `実行 ${label} の出力`,
     empty: '出力はありません。',

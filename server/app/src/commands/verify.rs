@@ -75,7 +75,7 @@ fn chosen(config: &config::Verify) -> anyhow::Result<Vec<Arc<Lab>>> {
 
 /// How one execution of a solution differs from what it should earn.
 async fn trial(sandbox: &Sandbox, lab: &Lab, solution: &Solution) -> anyhow::Result<Vec<String>> {
-    let runs = judge::run_all(sandbox, lab, &solution.files, &CancellationToken::new()).await?;
+    let runs = judge::run_all(sandbox, lab, &solution.files, None, &CancellationToken::new()).await?;
     let given = Given { files: &solution.files, before: &solution.before, ..Given::default() };
     let mut weighed = judge::weigh(lab, &runs, given)?;
     if !solution.after.is_empty() {

@@ -43,7 +43,7 @@ pub(super) async fn examine(sandbox: &Sandbox, config: &sandbox::Config, well: b
         limits: Limits::default(),
     };
     let files = BTreeMap::from([(ENTRY.to_owned(), SCRIPT.as_bytes().to_vec())]);
-    let request = RunRequest { spec: &spec, files: &files, cancel: CancellationToken::new() };
+    let request = RunRequest { spec: &spec, files: &files, output: None, cancel: CancellationToken::new() };
     match sandbox.run(request).await {
         Ok(run) => {
             let (row, seen) = selftest(&run);

@@ -12,6 +12,7 @@ mod labs;
 mod lang;
 mod layers;
 mod limit_view;
+mod live_view;
 mod markdown;
 mod path;
 mod query;

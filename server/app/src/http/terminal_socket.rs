@@ -230,7 +230,7 @@ pub(crate) async fn watch(state: AppState) {
             () = state.stop.cancelled() => return,
             change = changes.next() => match change {
                 Some(Change::Terminal(id)) => vec![id],
-                Some(Change::Attempt { .. }) => continue,
+                Some(Change::Attempt { .. } | Change::Output(_)) => continue,
                 Some(Change::Resync) => state.relay.ids(),
                 None => return,
             },

@@ -6,6 +6,7 @@ mod architecture;
 mod doctor;
 mod faults;
 mod graded;
+mod live;
 mod openapi;
 mod second_engine;
 mod support;

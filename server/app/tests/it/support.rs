@@ -109,7 +109,7 @@ impl Drop for Home {
     }
 }
 
-fn sql(database: &str, statement: &str) {
+pub(crate) fn sql(database: &str, statement: &str) {
     let status = Command::new("psql").args(["-X", "-q", database, "-c", statement]).status().unwrap();
     assert!(status.success(), "{statement}");
 }
@@ -311,21 +311,26 @@ impl Visitor {
 
     /// The attempt each time it changes, until `done`.
     pub(crate) fn follow(&mut self, attempt: &str, mut done: impl FnMut(&Value) -> bool) -> Vec<Value> {
+        let mut heard = self.hear(attempt, |news| news.is_object() && done(news));
+        heard.retain(Value::is_object);
+        heard
+    }
+
+    /// All that comes over the attempt's stream until its end, or until `done`: states are objects, output is lists.
+    pub(crate) fn hear(&mut self, attempt: &str, mut done: impl FnMut(&Value) -> bool) -> Vec<Value> {
         let response = self.open("GET", &format!("{attempt}/events"), None);
         assert_eq!(response.status().as_u16(), 200);
-        let mut seen = Vec::new();
         let (_, body) = response.into_parts();
-        for line in BufReader::new(body.into_reader().take(64 << 20)).lines() {
-            if let Some(data) = line.unwrap().strip_prefix("data: ") {
-                let state: Value = serde_json::from_str(data).unwrap();
-                let enough = done(&state);
-                seen.push(state);
-                if enough {
-                    break;
-                }
+        let lines = BufReader::new(body.into_reader().take(64 << 20)).lines().map(Result::unwrap);
+        let mut heard = Vec::new();
+        for line in lines {
+            let Some(data) = line.strip_prefix("data: ") else { continue };
+            heard.push(serde_json::from_str(data).unwrap());
+            if done(heard.last().unwrap()) {
+                break;
             }
         }
-        seen
+        heard
     }
 
     /// The attempt once it has ended.

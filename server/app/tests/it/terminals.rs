@@ -143,18 +143,25 @@ impl Engines {
         Self(names.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect())
     }
 
-    fn containers(&self) -> usize {
-        let count = |instance: &String| {
+    /// Of terminals alone: what keeps their network namespaces may stay for the next.
+    fn terminals(&self) -> usize {
+        self.names().iter().filter(|name| !name.starts_with("todoku-holder-")).count()
+    }
+
+    fn names(&self) -> Vec<String> {
+        let of = |instance: &String| {
             let label = format!("label=todoku.sandbox={instance}");
-            let out =
-                Command::new("docker").args(["ps", "--all", "--quiet", "--filter", &label]).output().unwrap();
-            String::from_utf8(out.stdout).unwrap().lines().count()
+            let out = Command::new("docker")
+                .args(["ps", "--all", "--format", "{{.Names}}", "--filter", &label])
+                .output()
+                .unwrap();
+            String::from_utf8(out.stdout).unwrap().lines().map(String::from).collect::<Vec<_>>()
         };
-        self.0.iter().map(count).sum()
+        self.0.iter().flat_map(of).collect()
     }
 
     fn none_left(&self) {
-        until("no container is left", || (self.containers() == 0).then_some(()));
+        until("no terminal is left", || (self.terminals() == 0).then_some(()));
     }
 }
 
@@ -173,7 +180,7 @@ fn a_learner_works_in_a_terminal_and_takes_the_files_back() {
     let mut tab = Tab::open(&visitor, &terminal);
     assert_eq!(tab.told.last().unwrap(), &json!({ "type": "open", "room": 65536 }));
     let engines = Engines::of(&home);
-    assert_eq!(engines.containers(), 1);
+    assert_eq!(engines.terminals(), 1);
 
     tab.say(&json!({ "type": "resize", "cols": 123, "rows": 45 }));
     assert_eq!(tab.run("stty size"), "45 123\n");
@@ -401,7 +408,7 @@ fn a_worker_elsewhere_serves_terminals_and_takes_them_with_it() {
     later.wait_for(PROMPT);
 
     let engines = Engines::of(&home);
-    assert_eq!(engines.containers(), 1);
+    assert_eq!(engines.terminals(), 1);
     drop(worker);
     assert_eq!(later.last(), ended("lost"));
     assert_eq!(next.get(&waiting).json()["end_reason"], "lost");
@@ -409,7 +416,7 @@ fn a_worker_elsewhere_serves_terminals_and_takes_them_with_it() {
     let again = asked(&mut next);
     let _worker = Worker::start(&home);
     let mut tab = Tab::open(&next, &again);
-    until("only the new one's container is left", || (engines.containers() == 0).then_some(()));
+    until("only the new one's container is left", || engines.names().is_empty().then_some(()));
     // A server that stops takes its terminals with it: their worker hears that the line is lost.
     let engines = Engines::of(&home);
     server.stop();

@@ -24,7 +24,8 @@ async fn a_cancelled_run_ends_at_once_and_leaves_nothing() {
     let bench = Bench::new().await;
     let (spec, files) = (spec(), BTreeMap::from([("main.js".to_owned(), LOOP.into())]));
     let cancel = CancellationToken::new();
-    let run = bench.sandbox.run(RunRequest { spec: &spec, files: &files, cancel: cancel.clone() });
+    let run =
+        bench.sandbox.run(RunRequest { spec: &spec, files: &files, output: None, cancel: cancel.clone() });
     let cancelled = async {
         until(20, || running(&bench)).await;
         cancel.cancel();
@@ -38,7 +39,12 @@ async fn a_cancelled_run_ends_at_once_and_leaves_nothing() {
 async fn a_run_whose_future_is_dropped_leaves_nothing() {
     let bench = Bench::new().await;
     let (spec, files) = (spec(), BTreeMap::from([("main.js".to_owned(), LOOP.into())]));
-    let run = bench.sandbox.run(RunRequest { spec: &spec, files: &files, cancel: CancellationToken::new() });
+    let run = bench.sandbox.run(RunRequest {
+        spec: &spec,
+        files: &files,
+        output: None,
+        cancel: CancellationToken::new(),
+    });
     tokio::select! {
         run = run => panic!("it ended: {run:?}"),
         () = until(20, || running(&bench)) => {}

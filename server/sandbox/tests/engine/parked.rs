@@ -124,7 +124,7 @@ async fn runs_at_one_time_have_ids_of_their_own() {
     )]);
     let runs = (0..3).map(|_| {
         let cancel = tokio_util::sync::CancellationToken::new();
-        bench.sandbox.run(sandbox::RunRequest { spec: &spec, files: &files, cancel })
+        bench.sandbox.run(sandbox::RunRequest { spec: &spec, files: &files, output: None, cancel })
     });
     let runs = futures_util::future::join_all(runs).await;
     let ids: BTreeSet<String> = runs.into_iter().map(|run| stdout(&run.unwrap())).collect();

@@ -34,7 +34,9 @@ impl Bench {
 
     pub(crate) async fn try_run(&self, spec: &RunSpec, files: &[(&str, &str)]) -> Result<Run, Error> {
         let files = files.iter().map(|(path, text)| ((*path).to_owned(), text.as_bytes().to_vec())).collect();
-        self.sandbox.run(RunRequest { spec, files: &files, cancel: CancellationToken::new() }).await
+        self.sandbox
+            .run(RunRequest { spec, files: &files, output: None, cancel: CancellationToken::new() })
+            .await
     }
 
     /// Runs `script` as `main.js`, and asserts that nothing is left of it.

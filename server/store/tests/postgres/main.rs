@@ -7,6 +7,7 @@ mod dropped;
 mod grades;
 mod hostile;
 mod leases;
+mod live_output;
 mod people;
 mod queue;
 mod reading;

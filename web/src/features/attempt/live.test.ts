@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Attempt } from '../../api/types.ts'
-import { EMPTY_FEED, phaseOf, reduceFeed, type Feed, type News } from './live.ts'
+import { EMPTY_FEED, phaseOf, reduceFeed, WRITTEN_MAX, type Feed, type News } from './live.ts'
 import { attemptOf, gradeOf, runOf } from './testing.ts'
 
 const queued = attemptOf({ state: 'queued', queue_position: 1 })
@@ -16,8 +16,50 @@ function after(...news: News[]): Feed {
   return news.reduce(reduceFeed, EMPTY_FEED)
 }
 
+describe('output while it runs', () => {
+  const wrote = (text: string, to: 'stdout' | 'stderr' = 'stdout', run = 'default'): News => ({
+    from: 'stream',
+    written: [{ run, stream: to, text }],
+  })
+
+  test('neighbours of one stream are one part, and order is kept', () => {
+    const news = [
+      stream(running),
+      wrote('a'),
+      wrote('b'),
+      wrote('c', 'stderr'),
+      wrote('d', 'stdout', 'again'),
+    ]
+    expect(after(...news).written).toEqual([
+      { run: 'default', stream: 'stdout', text: 'ab' },
+      { run: 'default', stream: 'stderr', text: 'c' },
+      { run: 'again', stream: 'stdout', text: 'd' },
+    ])
+    expect(after(...news, stream(running)).written).toHaveLength(3)
+  })
+
+  test.each<[string, News]>([
+    ['another connection', { from: 'stream', opened: true }],
+    ['the queue again', stream(queued)],
+    ['the end', stream(graded)],
+  ])('%s begins without any', (_name, news) => {
+    expect(after(stream(running), wrote('a'), news).written).toEqual([])
+  })
+
+  test('of a flood the end is kept', () => {
+    const { written } = after(
+      stream(running),
+      wrote('first'),
+      wrote('x'.repeat(WRITTEN_MAX), 'stderr'),
+      wrote('last'),
+    )
+    expect(written.map(({ text }) => text.length)).toEqual([WRITTEN_MAX - 4, 4])
+    expect(written.at(-1)?.text).toBe('last')
+  })
+})
+
 describe('news of an attempt', () => {
-  test.each<[string, News[], Feed]>([
+  test.each<[string, News[], Omit<Feed, 'written'>]>([
     ['the stream brings the state', [stream(queued)], { attempt: queued, link: 'live' }],
     ['each change replaces the last', [stream(queued), stream(running)], { attempt: running, link: 'live' }],
     ['an end ends it', [stream(running), stream(graded)], { attempt: graded, link: 'over' }],
@@ -50,7 +92,7 @@ describe('news of an attempt', () => {
       { attempt: queued, link: 'live' },
     ],
   ])('%s', (_name, news, expected) => {
-    expect(after(...news)).toEqual(expected)
+    expect(after(...news)).toEqual({ ...expected, written: [] })
   })
 
   test('another attempt takes the place of one that has ended', () => {

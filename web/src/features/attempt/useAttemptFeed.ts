@@ -1,7 +1,7 @@
 import { onScopeDispose, readonly, shallowRef, watch, type Ref } from 'vue'
 import { attemptEventsUrl, getAttempt } from '../../api/client.ts'
 import { Failure, networkFailure } from '../../api/failure.ts'
-import type { Attempt, Lang } from '../../api/types.ts'
+import type { Attempt, Lang, Written } from '../../api/types.ts'
 import { EMPTY_FEED, isOver, reduceFeed, type Feed, type News } from './live.ts'
 
 const FIRST_POLL_MS = 1_000
@@ -26,7 +26,7 @@ export function useAttemptFeed(id: Ref<string | null>, lang: Ref<Lang>) {
     const wanted = id.value
     failure.value = null
     const known = feed.value.attempt?.id === wanted ? feed.value.attempt : null
-    feed.value = { attempt: known, link: 'connecting' }
+    feed.value = { ...EMPTY_FEED, attempt: known }
     if (wanted) stop = open(wanted)
   }
 
@@ -44,6 +44,10 @@ export function useAttemptFeed(id: Ref<string | null>, lang: Ref<Lang>) {
       const attempt = JSON.parse(event.data) as Attempt
       if (isOver(attempt.state)) close()
       take({ from: 'stream', attempt })
+    })
+    stream.addEventListener('open', () => take({ from: 'stream', opened: true }))
+    stream.addEventListener('output', (event) => {
+      take({ from: 'stream', written: JSON.parse(event.data) as Written[] })
     })
     // EventSource hides why it failed, so the poll finds out (404, no network) and carries on.
     stream.addEventListener('error', () => {
@@ -71,7 +75,7 @@ export function useAttemptFeed(id: Ref<string | null>, lang: Ref<Lang>) {
   /** The answer to a call of ours (made, cancelled, answered) is news as well. */
   function adopt(attempt: Attempt): void {
     if (attempt.id !== id.value) {
-      feed.value = { attempt, link: 'connecting' }
+      feed.value = { ...EMPTY_FEED, attempt }
       id.value = attempt.id
       return
     }

@@ -51,6 +51,7 @@ export function useShownAttempt(address: Address) {
     settled,
     past,
     link: computed(() => feed.value.link),
+    written: computed(() => feed.value.written),
     failure,
     adopt,
     retry,
