@@ -3,6 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
 use std::os::fd::AsRawFd;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 /// The namespaces that a run's program was seen in, by name. They are kept open, or the kernel would give their numbers
@@ -14,19 +17,39 @@ pub(crate) struct Seen {
     uids: BTreeSet<String>,
 }
 
-impl Seen {
-    /// Looks for processes that carry `mark` in their environment, again and again until dropped.
-    pub(crate) async fn watch(&mut self, mark: &str) {
-        loop {
-            self.look(mark);
-            tokio::time::sleep(Duration::from_millis(20)).await;
-        }
+/// Looks for a run's program until told to end.
+pub(crate) struct Watch {
+    over: Arc<AtomicBool>,
+    thread: JoinHandle<Seen>,
+}
+
+impl Watch {
+    /// Looks for processes that have `variable` in their environment.
+    pub(crate) fn start(variable: String) -> Self {
+        let over = Arc::new(AtomicBool::new(false));
+        let told = Arc::clone(&over);
+        let thread = std::thread::spawn(move || {
+            let mut seen = Seen::default();
+            while !told.load(Ordering::Relaxed) {
+                seen.look(&variable);
+                std::thread::sleep(Duration::from_millis(20));
+            }
+            seen
+        });
+        Self { over, thread }
     }
 
-    fn look(&mut self, mark: &str) {
+    pub(crate) fn end(self) -> Seen {
+        self.over.store(true, Ordering::Relaxed);
+        self.thread.join().unwrap()
+    }
+}
+
+impl Seen {
+    fn look(&mut self, variable: &str) {
         for pid in pids() {
             let own = fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
-            if !own.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes()) {
+            if !own.split(|byte| *byte == 0).any(|other| other == variable.as_bytes()) {
                 continue;
             }
             keep(&mut self.pid_namespaces, &pid, "pid");

@@ -1,7 +1,5 @@
 //! Every limit, struck.
 
-use std::time::Duration;
-
 use lab::{Bytes, Outcome};
 
 use crate::case::program;
@@ -84,11 +82,8 @@ async fn memory_taken_by_nameless_files_meets_the_memory_limit() {
 
 #[tokio::test]
 async fn a_full_heap_is_nodes_own_abort() {
-    let run = program("heap.js")
-        .env("NODE_OPTIONS", "--max-old-space-size=24")
-        .limits(slow)
-        .comes_to(Outcome::Signalled)
-        .await;
+    let run =
+        program("heap.js").env("NODE_OPTIONS", "--max-old-space-size=24").comes_to(Outcome::Signalled).await;
     assert_eq!(run.signal.as_deref(), Some("SIGABRT"));
 }
 
@@ -145,11 +140,7 @@ async fn a_flood_of_signals_is_ended() {
 
 #[tokio::test]
 async fn a_line_of_trace_without_end_meets_the_trace_limit() {
-    program("long-line.pl")
-        .limits(|limits| limits.trace = Bytes::mib(4))
-        .limits(slow)
-        .comes_to(Outcome::TraceLimit)
-        .await;
+    program("long-line.pl").limits(|limits| limits.trace = Bytes::mib(4)).comes_to(Outcome::TraceLimit).await;
 }
 
 /// The kernel ends whoever is largest. Where that is the tracer, the trace has no end, and whoever reads it must know.
@@ -205,7 +196,7 @@ async fn fills(place: &str) {
 
 #[tokio::test]
 async fn a_million_files_are_the_disk_limit() {
-    let run = program("million-files.pl").arg("/tmp").limits(slow).comes_to(Outcome::DiskLimit).await;
+    let run = program("million-files.pl").arg("/tmp").comes_to(Outcome::DiskLimit).await;
     assert!(stdout(&run).starts_with("No space left on device after 6"), "{}", stdout(&run));
 }
 
@@ -224,9 +215,4 @@ async fn a_hundred_thousand_descriptors_are_refused() {
 
 fn small(limits: &mut lab::Limits) {
     limits.memory = Bytes::mib(96);
-    limits.wall = Duration::from_secs(8);
-}
-
-fn slow(limits: &mut lab::Limits) {
-    limits.wall = Duration::from_secs(20);
 }
