@@ -64,7 +64,10 @@ export interface paths {
             path?: never;
             cookie?: never;
         };
-        /** The attempt now, then at each change, as events called `attempt`; ends with the attempt. */
+        /**
+         * The attempt now, then at each change, as events called `attempt`; ends with the attempt. While it runs, what the runs write
+         *     comes in between, as events called `output` that hold a list of `Written`: from the beginning at each connection.
+         */
         get: operations["stream_attempt"];
         put?: never;
         post?: never;
