@@ -395,6 +395,10 @@ impl<'a> Live<'a> {
                 }
             }
         }
+        // The guest sealed both before it reported: what is missing was lost with the engine.
+        if self.facts.ended.is_some() && !self.sealed.iter().all(Sealed::is_whole) {
+            return Err(Error::Guest("its output ended before its seal".to_owned()));
+        }
         Ok(())
     }
 
