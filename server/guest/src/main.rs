@@ -81,9 +81,17 @@ fn run() -> io::Result<()> {
 /// Marks the end of both outputs. All that could write there has ended; where the host does not read
 /// any more, the pipe's other end is the engine's, which reads on.
 fn seal(seal: &Seal) -> io::Result<()> {
+    // The learner's program had the same open files, and may have told them not to wait (`fcntl(2)`).
+    wait_for_room(io::stdout())?;
+    wait_for_room(io::stderr())?;
     io::stdout().write_all(seal)?;
     io::stdout().flush()?;
     io::stderr().write_all(seal)
+}
+
+fn wait_for_room(pipe: impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(&pipe)?;
+    Ok(fcntl_setfl(&pipe, flags - OFlags::NONBLOCK)?)
 }
 
 /// What a process that was killed gets to be gone.
@@ -92,8 +100,7 @@ const GONE: Duration = Duration::from_secs(1);
 /// Tells the host what lies in the work folder, which nobody may change meanwhile.
 fn collect(learner: Learner, control: &mut File) -> io::Result<()> {
     // The host reads all of it: wait for it where the pipe is full. With the worker's end the pipe breaks.
-    let flags = fcntl_getfl(&*control)?;
-    fcntl_setfl(&*control, flags - OFlags::NONBLOCK)?;
+    wait_for_room(&*control)?;
     let until = Instant::now() + GONE;
     while learner.any_left()? {
         if Instant::now() > until {
