@@ -136,6 +136,8 @@ pub(crate) fn body(tag: String, shape: &Shape, who: &Identity<'_>, place: &Place
 pub(crate) fn holder(tag: String, who: &Identity<'_>) -> ContainerCreateBody {
     let host = HostConfig {
         network_mode: Some("none".to_owned()),
+        // It ends with its process, whose stdin it reads: then nobody else need come to remove it.
+        auto_remove: Some(true),
         // Or the engine copies the host's resolver and search domains into the container.
         dns: Some(vec!["127.0.0.1".to_owned()]),
         dns_search: Some(vec![".".to_owned()]),

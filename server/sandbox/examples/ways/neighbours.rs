@@ -8,12 +8,15 @@ use tokio_util::sync::CancellationToken;
 use crate::{Bench, PARKED, at, run, try_run};
 
 const ROUNDS: usize = 12;
-/// Twice a loop of a fixed length, then half a second of an event loop's turns: milliseconds of the loop, and of the longest turn.
+/// A fixed number of short loops, after as many as the compiler needs; then half a second of an event loop's turns.
+/// Milliseconds of the loops together, and of the longest turn.
 const MEASURES: &str = "
     const { performance } = require('node:perf_hooks');
-    const loop = () => { const from = performance.now(); let n = 0; for (let i = 0; i < 5e7; i++) n = (n + i) | 0; return performance.now() - from + 0 * n };
-    loop();
-    const took = loop();
+    const loop = () => { let n = 0; for (let i = 0; i < 1e6; i++) n = (n + i) | 0; return n };
+    for (let n = 0; n < 50; n++) loop();
+    const from = performance.now();
+    for (let n = 0; n < 150; n++) loop();
+    const took = performance.now() - from;
     const until = performance.now() + 500;
     let last = performance.now(), longest = 0;
     (function turn() {

@@ -104,6 +104,9 @@ async fn a_killed_worker_takes_its_run_with_it() {
 
     worker.kill().unwrap();
     worker.wait().unwrap();
+    let holders =
+        || async { labelled(&bench.docker, &label).await.iter().filter(|found| is_holder(found)).count() };
+    until(6, || async { holders().await == 0 }).await;
     until(6, || async { state().await == Some(ContainerSummaryStateEnum::EXITED) }).await;
     let swept = bench.sandbox.sweep().await.unwrap();
     assert!(swept.containers >= 1 && swept.folders == 1, "{swept:?}");
