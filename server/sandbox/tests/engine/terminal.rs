@@ -117,8 +117,9 @@ async fn a_learner_traces_a_script_by_hand() {
         "/dev/pts/0\nlearner\n0022\n/lab\nxterm-256color C.UTF-8\n"
     );
     // Job control: a program that runs for ever is stopped by the terminal's own key.
-    screen.typed("node -e 'for (;;);'\r").await;
-    screen.wait_for("for (;;);'\r\n").await;
+    // It says that it runs: a key that comes before the shell has given it the terminal is the shell's.
+    screen.typed("node -e 'console.log(`run${`ning`}`); for (;;);'\r").await;
+    screen.wait_for("running\r\n").await;
     screen.typed("\u{3}").await;
     screen.wait_for(PROMPT).await;
     assert_eq!(screen.run("echo $?").await, "130\n");
